@@ -20,8 +20,10 @@ use clap::{Args, Subcommand, ValueEnum};
 use proofmark_agents::{NewGuard, RemoteGuard, RemoteJudges, Server};
 use proofmark_decider::{Decider, Guard as Guarded, LocalJudges, MAX_REQUEST, Owner};
 use proofmark_guard::{Pinning, Settings as GuardSettings};
+use proofmark_otlp::OtlpEndpoint;
 use proofmark_proxy::Upstream;
 use proofmark_sandbox::hide_from_account;
+use proofmark_server::LogFormat;
 use proofmark_session::Keep;
 use proofmark_verifier::now;
 
@@ -34,6 +36,7 @@ use crate::options::{Recording, Signing, StoreAt, Trusting, duration};
 use crate::out;
 use crate::paint::printable;
 use crate::remote::{NOT_APART, OF_A_DECIDER, Remote};
+use crate::telling;
 
 /// Stand between an MCP host and an MCP server: every call is decided before the server gets it
 ///
@@ -50,6 +53,7 @@ use crate::remote::{NOT_APART, OF_A_DECIDER, Remote};
   proofmark guard wrap .mcp.json --policy examples/guard/policy.yaml
   proofmark guard pin list --waiting
   proofmark guard --policy examples/guard/policy.yaml --listen 127.0.0.1:8700 --upstream http://127.0.0.1:3001/mcp
+  proofmark guard --policy examples/guard/policy.yaml --otlp http://127.0.0.1:4318 -- python3 examples/guard/server.py
 
 Exit codes: the server's; 2 the policy, the key or the store could not be used, and no server was started or guarded. With
 --upstream 0 after SIGTERM."
@@ -92,6 +96,9 @@ pub(crate) struct Guard {
     /// Let a call that asks for an approval wait this long for it, where the client takes notifications of progress
     #[arg(long, value_name = "DURATION", value_parser = waiting)]
     wait: Option<Duration>,
+    /// Export spans of calls and of MCP requests to this OpenTelemetry collector, over OTLP/HTTP; a server that decides has its own
+    #[arg(long, value_name = "URL", conflicts_with = "server")]
+    otlp: Option<OtlpEndpoint>,
     #[command(flatten)]
     remote: Remote,
     #[command(flatten)]
@@ -182,6 +189,11 @@ impl Guard {
             return self.run_remote(decides, server, session, upstream);
         }
         let Some(policy_file) = &self.policy else { return Ok(Exit::NoAnswer) };
+        // Before the guard begins, which looks whether anybody is told.
+        let telling = match upstream {
+            Some(_) => Some(telling::tell(self.otlp.clone(), LogFormat::Text, false)?),
+            None => telling::tell_only(self.otlp.as_ref())?,
+        };
         let policy = document::action_policy(policy_file)?;
         let key = self.signing.key(config)?;
         let trusted = self.trusting.signers(config)?;
@@ -220,11 +232,12 @@ impl Guard {
                     waits: !settings.wait.is_zero(),
                     judges: Arc::new(LocalJudges { decider, owner: Owner::local(), settings, pinning }),
                 };
+                let _telling = telling;
                 self.http.run(upstream, guarding)
             }
             None => {
                 let guard = Guarded::open(decider, Owner::local(), settings, pinning)?;
-                stdio::run(guard, move |guard| reload.round(guard), &self.server_command)
+                stdio::run(guard, move |guard| reload.round(guard), &self.server_command, telling)
             }
         }
     }
@@ -251,8 +264,10 @@ impl Guard {
             over_http: upstream.is_some(),
         };
         let Some(upstream) = upstream else {
-            return stdio::run(RemoteGuard::begin(decides, &new)?, |_| {}, &self.server_command);
+            return stdio::run(RemoteGuard::begin(decides, &new)?, |_| {}, &self.server_command, None);
         };
+        // The log has a name, because `_` would drop it at once; it must live as long as the guard.
+        let _log = telling::tell(None, LogFormat::Text, false)?;
         let guarding = http::Guarding {
             // The server looks at its files itself.
             each_round: Box::new(|| ()),

@@ -7,6 +7,7 @@ mod install;
 mod probe;
 mod run;
 pub(crate) mod run_bounded;
+mod send_records;
 mod transcript;
 
 use std::path::{Path, PathBuf};
@@ -31,6 +32,7 @@ use crate::exit::Exit;
     after_help = "Examples:
   proofmark hook install claude --policy examples/hooks/agent.yaml
   proofmark hook claude --policy examples/hooks/agent.yaml < event.json
+  proofmark hook claude --policy examples/hooks/agent.yaml --otlp http://127.0.0.1:4318 < event.json
 
 Exit codes: 0 the event was answered, even if the answer forbids the call; 2 wrong usage, which hosts treat as a refusal."
 )]
@@ -46,6 +48,8 @@ enum Command {
     Install(Box<install::Install>),
     Uninstall(install::Uninstall),
     Doctor(doctor::Doctor),
+    #[command(hide = true)]
+    SendRecords(send_records::SendRecords),
 }
 
 impl Hook {
@@ -59,6 +63,7 @@ impl Hook {
             Some(Command::Install(command)) => command.run(config),
             Some(Command::Uninstall(command)) => command.run(config),
             Some(Command::Doctor(command)) => command.run(config),
+            Some(Command::SendRecords(command)) => command.run(),
             None => self.run.run(config),
         }
     }

@@ -17,13 +17,13 @@ use proofmark_contract::WorkflowPolicy;
 use proofmark_decider::{Decider, PolicyPlace, policy_name};
 use proofmark_jobs::{JobSettings, Role, Verifications};
 use proofmark_keys::{KnownSigners, TrustedSigners, without_kinds};
-use proofmark_otlp::{Export, Flush, OtlpEndpoint};
+use proofmark_otlp::OtlpEndpoint;
 use proofmark_pages::pages;
 use proofmark_sandbox::allow_many_files;
 use proofmark_server::{
-    ApiKeys, Files, Loaded, Log, LogClient, LogFormat, LogLayer, LogSettings, Network, OwnFiles, ServedLog, Services,
-    Settings, Signers, SocketSettings, Source, Webhook, check_place, log_jobs, log_lost_jobs, log_note, log_warnings,
-    policy_file_name, probe_host, serve, start_log,
+    ApiKeys, Files, Loaded, LogClient, LogFormat, Network, OwnFiles, ServedLog, Services, Settings, Signers,
+    SocketSettings, Source, Webhook, check_place, log_jobs, log_lost_jobs, log_note, log_warnings, policy_file_name,
+    probe_host, serve,
 };
 use proofmark_store::{Place, Tenant};
 
@@ -39,6 +39,7 @@ use crate::paint::printable;
 use crate::policy_option;
 use crate::serve::oidc::OidcOptions;
 use crate::served_files::{self, PolicyFile};
+use crate::telling::{self, Telling};
 
 /// Where a server listens that is not told otherwise.
 const DEFAULT_ADDRESS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8700));
@@ -292,7 +293,7 @@ pub(crate) struct Logging {
     /// Also log the health checks of supervisors
     #[arg(short, long)]
     verbose: bool,
-    /// Also export the log and a span of every request to this OpenTelemetry collector, over OTLP/HTTP
+    /// Also export the log, spans of requests, calls and MCP messages, and verdicts to this OpenTelemetry collector, over OTLP/HTTP
     #[arg(long, value_name = "URL")]
     otlp: Option<OtlpEndpoint>,
 }
@@ -300,7 +301,7 @@ pub(crate) struct Logging {
 impl Logging {
     /// Begins to log; the log is complete when this is dropped. Where the log is JSON, so are errors: programs read every
     /// line of standard error.
-    pub(crate) fn start(&self) -> anyhow::Result<Logged> {
+    pub(crate) fn start(&self) -> anyhow::Result<Telling> {
         let format = match self.log_format {
             LogFormatName::Text => LogFormat::Text,
             LogFormatName::Json => {
@@ -309,17 +310,8 @@ impl Logging {
                 LogFormat::Json
             }
         };
-        let exported = self.otlp.clone().map(Export::start).transpose().context("start the export of the log")?;
-        let (also, flush) = exported.map(|(export, flush)| (Box::new(export) as LogLayer, flush)).unzip();
-        let log = start_log(LogSettings { format, detailed: self.verbose, also }).context("start the log")?;
-        Ok(Logged { _flush: flush, _log: log })
+        telling::tell(self.otlp.clone(), format, self.verbose)
     }
-}
-
-/// The log of this process, and its export. In this order: the end of the export may be logged.
-pub(crate) struct Logged {
-    _flush: Option<Flush>,
-    _log: Log,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -343,7 +335,7 @@ impl Policies {
 
 impl ServiceOptions {
     /// As [`Logging::start`].
-    pub(crate) fn log(&self) -> anyhow::Result<Logged> {
+    pub(crate) fn log(&self) -> anyhow::Result<Telling> {
         self.logging.start()
     }
 

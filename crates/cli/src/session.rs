@@ -17,7 +17,7 @@ use crate::error::{CommandError, with_help};
 use crate::exit::Exit;
 use crate::guard::request;
 use crate::listing::Listing;
-use crate::options::{Paging, Signing, Since, StoreAt, Trusting};
+use crate::options::{Paging, Period, Signing, Since, StoreAt, Trusting};
 use crate::out;
 use crate::paint::{Paint, printable};
 use crate::session_export::Exported;
@@ -92,13 +92,19 @@ pub(crate) struct Show {
   proofmark session export nightly > nightly.jsonl
   proofmark session export nightly | proofmark receipt verify - --as-chain
   proofmark session export nightly --as runtime-trace > trace.intoto.json
-  proofmark session export nightly --as mcp-audit > audit.jsonl")]
+  proofmark session export nightly --as mcp-audit > audit.jsonl
+  proofmark session export nightly --as ocsf --since 1h > events.jsonl
+
+Exit codes: 0 the session was exported; 1 decisions on its calls are not what was signed, and are left out; 2 the session
+cannot be verified.")]
 pub(crate) struct Export {
     /// The session
     session: String,
     /// The format: the signed entries, or what readers of another format take
     #[arg(long = "as", value_enum, default_value_t = Form::Entries, value_name = "FORM")]
     form: Form,
+    #[command(flatten)]
+    period: Period,
     #[command(flatten)]
     signing: Signing,
     #[command(flatten)]
@@ -113,6 +119,8 @@ enum Form {
     RuntimeTrace,
     /// Audit records as MCP proposes them (SEP-3004), each with the hash of the one before
     McpAudit,
+    /// Events of OCSF 1.5.0, one per line: each call as an API Activity, and what was blocked as a Detection Finding, too
+    Ocsf,
 }
 
 impl Session {
@@ -203,6 +211,13 @@ impl Show {
 
 impl Export {
     fn run(self, config: &Config) -> anyhow::Result<Exit> {
+        let (since, until) = (self.period.since.from, self.period.until);
+        if self.form != Form::Ocsf && (since.is_some() || until.is_some()) {
+            return Err(with_help(
+                "export a part of the session: only events of OCSF stand for themselves",
+                "write `--as ocsf`, or leave `--since` and `--until` out",
+            ));
+        }
         let store = self.store.open_existing(config)?;
         if self.form == Form::Entries {
             let mut out = out::stdout();
@@ -210,20 +225,34 @@ impl Export {
             drop(out);
             return check(&store, &self.session, config);
         }
-        // Nothing is exported of a session that does not count.
-        let exit = check(&store, &self.session, config)?;
+        let trusted = config.known_signers()?.trusted(&[])?;
         let of_tenant = store.of(&Tenant::LOCAL);
-        let mut exported = Exported::new(&of_tenant);
-        each(&store, &self.session, |entry| exported.add(&self.session, &entry.document))?;
+        let (mut exported, mut added) = (Exported::new(&of_tenant, trusted.signers()), Ok(()));
+        // Nothing is exported of a session that does not count, and nothing that was not verified with it.
+        let count = session_entries(&of_tenant, &self.session, trusted.signers(), &mut |entry, _| {
+            if added.is_ok() {
+                added = exported.add(&self.session, entry);
+            }
+        })?;
+        added?;
+        if count == 0 {
+            return Err(unknown(&self.session));
+        }
+        let unverified = exported.unverified().to_vec();
         let records = match self.form {
             Form::McpAudit => exported.audit_records()?,
+            Form::Ocsf => exported.ocsf_events(since, until),
             Form::RuntimeTrace | Form::Entries => {
                 exported.runtime_trace(&self.signing.key(config)?).into_iter().collect()
             }
         };
         let mut out = out::stdout();
         records.iter().try_for_each(|record| out.json(&record.to_text()))?;
-        Ok(exit)
+        drop(out);
+        for why in &unverified {
+            out::note(format_args!("exported without its decision: {}", printable(why)));
+        }
+        Ok(if unverified.is_empty() { Exit::Yes } else { Exit::No })
     }
 }
 

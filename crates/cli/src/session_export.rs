@@ -1,28 +1,42 @@
-//! Sessions for readers of others: as an in-toto Runtime Trace, and as audit records that MCP proposes (SEP-3004).
+//! Sessions for readers of others: as an in-toto Runtime Trace, as audit records that MCP proposes (SEP-3004), and as events of OCSF.
 
 use std::collections::BTreeMap;
 
 use anyhow::anyhow;
-use proofmark_boundary::DecisionReceipt;
+use proofmark_evidence::Signers;
 use proofmark_interop::intoto;
 use proofmark_interop::session::{
-    CallDecision, CallOutcome, Drift, GuardedCall, GuardedSession, audit_records, runtime_trace,
+    CallDecision, CallEnd, CallOutcome, Drift, GuardedCall, GuardedSession, audit_records, ocsf_events, runtime_trace,
 };
-use proofmark_receipt::{Json, Sha256Digest, SigningKey, Timestamp};
-use proofmark_session::{Decided, Event, SessionDocument};
+use proofmark_keys::verify_decision;
+use proofmark_receipt::{Json, Sha256Digest, SigningKey, Timestamp, Trust};
+use proofmark_session::{CallStatus, Decided, Event, SessionDocument};
 use proofmark_store::TenantStore;
+use proofmark_verifier::{signed_action, signed_decision};
 
 /// What happened in a session, entry by entry.
 pub(crate) struct Exported<'s> {
     store: &'s TenantStore<'s>,
+    /// Whose decisions count.
+    trusted: &'s Signers,
     session: Option<GuardedSession>,
+    /// What calls are of that name no server.
+    service: String,
+    /// Why decisions are left out.
+    unverified: Vec<String>,
     /// The places of calls by their decisions.
     decided: BTreeMap<String, usize>,
 }
 
 impl<'s> Exported<'s> {
-    pub(crate) fn new(store: &'s TenantStore<'s>) -> Self {
-        Self { store, session: None, decided: BTreeMap::new() }
+    pub(crate) fn new(store: &'s TenantStore<'s>, trusted: &'s Signers) -> Self {
+        let service = "unknown".to_owned();
+        Self { store, trusted, session: None, service, unverified: Vec::new(), decided: BTreeMap::new() }
+    }
+
+    /// The decisions that are not what somebody who counts has signed: their calls are exported without them.
+    pub(crate) fn unverified(&self) -> &[String] {
+        &self.unverified
     }
 
     /// Takes in the next entry.
@@ -45,8 +59,10 @@ impl<'s> Exported<'s> {
         let id = entry.link().id.to_string();
         match entry.event() {
             Some(Event::Opened(opened)) => {
-                let host = opened.host.or(opened.server);
-                host.into_iter().for_each(|host| session.host = format!("urn:proofmark:host:{host}"));
+                if let Some(host) = opened.host.or(opened.server) {
+                    session.host = format!("urn:proofmark:host:{host}");
+                    self.service = host;
+                }
                 opened.agent.into_iter().for_each(|agent| session.principal = agent);
             }
             Some(Event::Asked(asked)) => session.purpose = Some(asked.text),
@@ -54,7 +70,7 @@ impl<'s> Exported<'s> {
                 let place = session.calls.len();
                 self.decided.extend(decided.decision.clone().map(|decision| (decision, place)));
                 let decision = decided.decision.as_deref().map(|id| self.decision(id)).transpose()?.flatten();
-                let call = of_decided(decided, id, at, decision);
+                let call = of_decided(decided, id, at, decision, &self.service);
                 self.session.iter_mut().for_each(|session| session.calls.push(call.clone()));
             }
             Some(Event::Waiting(waiting)) => {
@@ -63,17 +79,27 @@ impl<'s> Exported<'s> {
             Some(Event::Undecided(undecided)) => session.calls.push(GuardedCall {
                 id,
                 at,
+                request: undecided.call,
+                method: CALL.to_owned(),
+                service: self.service.clone(),
                 tool: undecided.tool.unwrap_or(undecided.host_tool),
                 arguments: digest(&undecided.message.sha256),
                 outcome: CallOutcome::Error,
                 decision: None,
                 drift: Drift::None,
                 result: None,
+                end: undecided.status.and_then(end),
             }),
             Some(Event::Result(result)) => {
-                let found = digest(&result.result.sha256);
+                let (found, ended) = (digest(&result.result.sha256), result.status.and_then(end));
                 let decision = result.decision.unwrap_or_default();
-                self.of_decision(&decision).into_iter().for_each(|call| call.result = found);
+                if let Some(call) = self.of_decision(&decision) {
+                    (call.result, call.end) = (found, ended);
+                }
+            }
+            Some(Event::Ended(ended)) => {
+                let status = ended.status.and_then(end);
+                self.of_decision(&ended.decision).into_iter().for_each(|call| call.end = status);
             }
             Some(Event::Closed(_)) => session.ended = Some(at),
             _ => {}
@@ -93,31 +119,77 @@ impl<'s> Exported<'s> {
         Ok(records.into_iter().map(Json::from).collect())
     }
 
+    /// The events of OCSF that its calls in a period are.
+    pub(crate) fn ocsf_events(self, since: Option<i64>, until: Option<i64>) -> Vec<Json> {
+        let events = self.session.iter().flat_map(|session| ocsf_events(session, since, until));
+        events.map(Json::from).collect()
+    }
+
     fn of_decision(&mut self, decision: &str) -> Option<&mut GuardedCall> {
         let place = *self.decided.get(decision)?;
         self.session.as_mut()?.calls.get_mut(place)
     }
 
-    /// What a stored decision says by which policy.
-    fn decision(&self, id: &str) -> anyhow::Result<Option<CallDecision>> {
-        let Some(stored) = self.store.decision(id)? else { return Ok(None) };
-        let Ok(receipt) = DecisionReceipt::parse(stored.document.as_bytes()) else { return Ok(None) };
+    /// What a stored decision says, once it is what somebody who counts has signed.
+    fn decision(&mut self, id: &str) -> anyhow::Result<Option<CallDecision>> {
+        let Some(stored) = self.store.decision(id)? else {
+            self.unverified.push(format!("the store does not have the decision `{id}`"));
+            return Ok(None);
+        };
+        let signed = signed_decision(&stored).and_then(|receipt| signed_action(&stored, &receipt).map(|_| receipt));
+        let receipt = match signed {
+            Ok(receipt) => receipt,
+            Err(error) => {
+                self.unverified.push(format!("failed to {error}"));
+                return Ok(None);
+            }
+        };
+        if verify_decision(&receipt, self.trusted).trust != Trust::Trusted {
+            self.unverified.push(format!("the signer of the decision `{id}` is not trusted for decisions"));
+            return Ok(None);
+        }
+        let reasons = receipt.document().get("reasons").and_then(Json::as_array).unwrap_or_default();
+        let rule = reasons.iter().find_map(|reason| reason.as_object()?.get("rule")?.as_str());
         let policy = receipt.bound("policy_hash").and_then(|hash| hash.parse().ok());
+        let disposition = receipt.disposition();
         Ok(policy.map(|policy| CallDecision {
             id: id.to_owned(),
             receipt: Sha256Digest::of(&receipt.document().canonical_vrf()),
-            policy_name: "policy".to_owned(),
+            policy_name: receipt.bound("policy").unwrap_or("policy").to_owned(),
             policy,
+            outcome: disposition.outcome().as_str().to_owned(),
+            disposition: disposition.mode().to_owned(),
+            rule: rule.map(str::to_owned),
         }))
     }
 }
 
-fn of_decided(decided: Decided, id: String, at: Timestamp, decision: Option<CallDecision>) -> GuardedCall {
+/// The method of a call of a tool.
+const CALL: &str = "tools/call";
+
+fn end(status: CallStatus) -> Option<CallEnd> {
+    match status {
+        CallStatus::Succeeded => Some(CallEnd::Succeeded),
+        CallStatus::Failed => Some(CallEnd::Failed),
+        CallStatus::Doubtful | CallStatus::Blocked | CallStatus::Pending => None,
+    }
+}
+
+fn of_decided(
+    decided: Decided,
+    id: String,
+    at: Timestamp,
+    decision: Option<CallDecision>,
+    service: &str,
+) -> GuardedCall {
     let drifted = decided.origin_state.as_deref().is_some_and(|state| !matches!(state, "" | "pinned" | "new"));
     GuardedCall {
         id,
         at,
-        tool: decided.tool.or(decided.host_tool).or(decided.method).unwrap_or_default(),
+        request: decided.call.or_else(|| decided.request.map(plain)),
+        service: decided.server.unwrap_or_else(|| service.to_owned()),
+        tool: decided.tool.or(decided.host_tool).or_else(|| decided.method.clone()).unwrap_or_default(),
+        method: decided.method.unwrap_or_else(|| CALL.to_owned()),
         arguments: digest(&decided.message.sha256),
         outcome: match (decided.allowed, decided.shadowed) {
             (true, _) => CallOutcome::Allowed,
@@ -128,7 +200,14 @@ fn of_decided(decided: Decided, id: String, at: Timestamp, decision: Option<Call
         decision,
         drift: if drifted { Drift::Observed } else { Drift::None },
         result: None,
+        end: None,
     }
+}
+
+/// The id of a request without the quotes that it has in JSON.
+fn plain(id: String) -> String {
+    let text = Json::parse(id.as_bytes()).ok().and_then(|json| json.as_str().map(str::to_owned));
+    text.unwrap_or(id)
 }
 
 fn digest(text: &str) -> Option<Sha256Digest> {

@@ -21,7 +21,9 @@ use std::vec::IntoIter;
 use anyhow::Context;
 use clap::Args;
 use proofmark_checks::{Caps, Request, SuiteHashes};
+use proofmark_decider::tell_verdict;
 use proofmark_evidence::suite_digest;
+use proofmark_otlp::OtlpEndpoint;
 use proofmark_receipt::{Json, Timestamp, object};
 use proofmark_sandbox::{Host, Level};
 use proofmark_verifier::sync::lock;
@@ -41,6 +43,7 @@ use crate::project::ProjectOptions;
 use crate::report::{self, AlsoOption, Format, Formatting};
 use crate::serve::concurrency;
 use crate::suite::strength_time;
+use crate::telling::tell_only;
 use filter::Filter;
 use output::{Output, Verbosity};
 use reader::{Named, Projects, Reader, Refused, Window};
@@ -130,6 +133,9 @@ pub(crate) struct Verify {
     /// Append the receipts to this chain in the store
     #[arg(long, value_name = "NAME", conflicts_with = "no_store")]
     chain: Option<String>,
+    /// Export each verdict to this OpenTelemetry collector, over OTLP/HTTP
+    #[arg(long, value_name = "URL")]
+    otlp: Option<OtlpEndpoint>,
     #[command(flatten)]
     store: StoreAt,
     /// Do not store receipts
@@ -152,6 +158,8 @@ impl Verify {
         if let Some(folder) = &self.project.patch.derive_lists {
             return self.derive_lists(config, folder);
         }
+        // It has a name, because `_` would drop it at once; the last verdicts are told at the end.
+        let _telling = tell_only(self.otlp.as_ref())?;
         let mut session = None;
         if self.watch { self.run_on_change(config, &mut session) } else { self.run_once(config, &mut session).0 }
     }
@@ -322,6 +330,7 @@ impl Verify {
                 let name = names.get(index).unwrap_or(&unnamed);
                 match receipt {
                     Ok(receipt) => {
+                        tell_verdict(&receipt);
                         output.receipt(name, &receipt)?;
                         output.survivors(&lock(&survivors).remove(&index).unwrap_or_default())?;
                     }

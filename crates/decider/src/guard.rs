@@ -5,6 +5,7 @@
 
 mod http;
 mod judge;
+mod spans;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +26,9 @@ use crate::decide::DecideError;
 use crate::decider::Decider;
 use crate::pins::{MAX_WAITING, names_that_wait, pinned_for, pins, waiting_pin};
 use crate::session_decider::{Known, Owner, SessionDecider};
+use crate::telemetry::{self, Ruled};
 use proofmark_keys::TrustedSigners;
+use spans::Spans;
 
 /// The most entries that wait to be stored. While the store cannot be written, calls are blocked, so these are few.
 const MAX_ENTRIES: usize = 10_000;
@@ -47,6 +50,8 @@ pub struct Guard {
     /// The policy that was recorded last.
     policy: Mutex<Sha256Digest>,
     begun: Instant,
+    /// What is told of requests, where anybody takes that.
+    spans: Option<Spans>,
 }
 
 impl Known for Arc<Mutex<Connection>> {
@@ -119,7 +124,12 @@ impl Guard {
         let policy = decider.policy_for(&owner.tenant, &owner.asker)?;
         let pins = pinned_for(pins(&decider.store().of(&owner.tenant))?, account_of(&owner));
         let (session, shadow) = (settings.session.clone(), settings.shadow);
+        let spans = telemetry::is_told();
+        let spans = spans.then(|| Spans::new(session.clone(), settings.agent.clone(), owner.clone()));
         let mut connection = Connection::new(settings, Pins::new(pinning, pins));
+        if spans.is_some() {
+            connection = connection.noting_exchanges();
+        }
         let opened = connection.open(&policy, decider.now().as_str());
         let connection = Arc::new(Mutex::new(connection));
         // Nothing stops a guard: its decisions are short, and their clients wait.
@@ -137,6 +147,7 @@ impl Guard {
             recorded: AtomicBool::new(false),
             policy: Mutex::new(policy.hash()),
             begun: Instant::now(),
+            spans,
         };
         let notes = guard.carry_out(opened);
         guard.notes().extend(notes);
@@ -210,7 +221,7 @@ impl Guard {
     /// Takes in that the client sends nothing more: what waits for a person is blocked. What is to be moved.
     pub fn client_ended(&self) -> Vec<Passage> {
         let outputs = self.connection().client_ended();
-        self.carry_out(outputs)
+        self.told(outputs)
     }
 
     /// Decides by this policy from here on, and records that; whether it is another one than before.
@@ -246,7 +257,7 @@ impl Guard {
     /// Answers what is open, for a server that has ended.
     pub fn server_ended(&self) -> Vec<Passage> {
         let outputs = self.connection().server_ended();
-        self.carry_out(outputs)
+        self.told(outputs)
     }
 
     /// Records what waits.
@@ -290,13 +301,14 @@ impl Guard {
     /// As [`Guard::flush`].
     pub fn close(&self) -> Result<(), DecideError> {
         let outputs = self.connection().close();
-        self.carry_out(outputs);
+        self.told(outputs);
+        self.spans.iter().for_each(Spans::close);
         self.flush()
     }
 
     /// Has the policy decide where that is needed.
     fn follow(&self, step: Step) -> Vec<Passage> {
-        let mut passages = self.carry_out(step.outputs);
+        let mut passages = self.told(step.outputs);
         if let Some(mut pending) = step.pending {
             // Until the call is among the facts of the next decision.
             let mut session = self.session();
@@ -310,7 +322,7 @@ impl Guard {
                 .collect();
             let now = self.decider.now();
             let outputs = self.connection().ruled(pending, &rulings, now.as_str());
-            passages.extend(self.carry_out(outputs));
+            passages.extend(self.told(outputs));
         }
         for released in step.released {
             passages.extend(self.go_on(released));
@@ -369,6 +381,9 @@ impl Guard {
             let ruling = session.settled(|session| self.decide_one(session, pending, index));
             let ruling = ruling.map_err(|error| format!("The action could not be decided: failed to {error}."));
             let goes_on = ruling.as_ref().is_ok_and(|receipt| receipt.disposition().allows() || self.shadow);
+            if let Some(spans) = &self.spans {
+                spans.ruled(pending, ruling.as_ref().ok().map(Ruled::by), goes_on);
+            }
             rulings.push(ruling);
             if !goes_on {
                 break;
@@ -408,6 +423,13 @@ impl Guard {
         Ok(receipt)
     }
 
+    /// As [`Guard::carry_out`], and tells of the requests that begin and end with it.
+    fn told(&self, outputs: Vec<Output>) -> Vec<Passage> {
+        let passages = self.carry_out(outputs);
+        self.spans.iter().for_each(|spans| spans.follow(&self.connection));
+        passages
+    }
+
     /// Keeps events and pins, and returns what is to be moved.
     fn carry_out(&self, outputs: Vec<Output>) -> Vec<Passage> {
         let (mut passages, mut pins) = (Vec::new(), Vec::new());
@@ -419,7 +441,12 @@ impl Guard {
                 Output::Tell(id, text) => passages.push(Passage::Of(id, Box::new(Passage::ToClient(text)))),
                 Output::Progress(id, text) => passages.push(Passage::Of(id, Box::new(Passage::Progress(text)))),
                 Output::Log(text) => passages.push(Passage::Log(text)),
-                Output::Event(event) => self.record(event),
+                Output::Event(event) => {
+                    if let (Event::Server(server), Some(spans)) = (&event, &self.spans) {
+                        spans.agreed_on(server.protocol.as_deref());
+                    }
+                    self.record(event);
+                }
                 Output::Pin(pin) => pins.push((pin, None)),
                 Output::Waits(pin, why) => pins.push((pin, Some(why))),
             }

@@ -8,10 +8,12 @@ mod calls;
 mod kept;
 mod links;
 mod stop;
+mod telling;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::SystemTime;
 
 use proofmark_boundary::{ActionPolicy, HostTool, ReadCall, Request, ToolCall};
 use proofmark_guard::{Block, labels_of, values_in};
@@ -109,6 +111,7 @@ struct Pending<'a> {
     call: &'a Call,
     action: Object,
     policy: &'a ActionPolicy,
+    began: SystemTime,
 }
 
 impl Hooks {
@@ -172,9 +175,10 @@ impl Hooks {
         call: &Call,
         record: &dyn Fn() -> Option<HostRecord>,
     ) -> Result<Taken, DecideError> {
+        let began = SystemTime::now();
         let Owner { tenant, asker } = &self.settings.owner;
         let policy = self.decider.policy_for(tenant, asker)?;
-        let pending = Pending { message, call, action: self.action(&policy, message, call), policy: &policy };
+        let pending = Pending { message, call, action: self.action(&policy, message, call), policy: &policy, began };
         self.in_turn(|session| self.before_in(session, &pending, record))
     }
 
@@ -248,6 +252,7 @@ impl Hooks {
             text: whole,
             ..CallResult::default()
         };
+        let hooked = decided.clone();
         let found = match decided {
             _ if !ended.status.may_have_acted() => None,
             Some(decided) if decided.allowed => None,
@@ -264,6 +269,7 @@ impl Hooks {
             })));
         }
         session.append(&entries)?;
+        self.tell_ended(message, call, hooked.as_ref(), ended.status);
         found.map_or(Ok(()), |(what, found)| self.find(&what, found))
     }
 
@@ -328,11 +334,11 @@ impl Hooks {
             let decided = Decided { decision: Some(decision.to_owned()), allowed, process, ..recorded(pending) };
             opened.iter().cloned().chain([self.entry(Event::Decided(decided))]).collect()
         })?;
-        Ok(if receipt.disposition().allows() {
-            HookRuling::Allowed
-        } else {
-            HookRuling::Blocked(Block::by(&receipt, None).text)
-        })
+        if receipt.disposition().allows() {
+            return Ok(HookRuling::Allowed);
+        }
+        self.tell_blocked(pending.message, pending.call, &receipt, pending.began);
+        Ok(HookRuling::Blocked(Block::by(&receipt, None).text))
     }
 
     /// What was decided on this very call already. An event that is the second one about it is counted.

@@ -7,6 +7,7 @@
 //! - [`NewReview`] is a person's approval or denial, [`Reported`] what became of an action.
 //! - [`PolicyPlace`] says whose a policy is and what it is called, [`PolicyAsked`] what became of the one that decided.
 //! - [`Worth`] says what a stored receipt proves, for [`evaluation()`] and for redeeming.
+//! - [`ToldDecision`], [`tell_verdict`] and [`Trace`] say in the words of OpenTelemetry what happened; guards and hooks do so themselves.
 //! - [`suggest_policy`] and [`policy_diff()`] decide again what a session or a store has recorded, [`replay_run`] what any agent's
 //!   record has; [`learn_policy`] makes a policy of that.
 
@@ -35,6 +36,8 @@ mod runs;
 mod session_decider;
 mod step_approvals;
 mod suggest;
+mod telemetry;
+mod trace;
 mod worth;
 
 pub use asked::{MAX_REQUEST, TellError, ToldRequest};
@@ -64,4 +67,6 @@ pub use review::{ApprovalTerms, NewReview, ReviewError, stored_action};
 pub use runs::{Found, FoundIn, ReplayedRun, RunCall, RunReason, RunRuling, RunSettings, replay_run};
 pub use session_decider::Owner;
 pub use suggest::{SessionSuggestion, SuggestSessionError, suggest_policy};
+pub use telemetry::{TELEMETRY, ToldDecision, tell_verdict};
+pub use trace::Trace;
 pub use worth::{Subject, Terms, Worth, WorthError};

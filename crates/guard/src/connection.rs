@@ -5,8 +5,10 @@
 
 mod actions;
 mod answers;
+mod exchanges;
 mod http;
 mod lists;
+mod open;
 mod requests;
 mod results;
 mod rulings;
@@ -17,10 +19,8 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use proofmark_boundary::{ActionPolicy, DecisionReceipt, Request};
-use proofmark_receipt::{Json, Object, Sha256Digest, object};
-use proofmark_session::{
-    Agent, Asked, Cancelled, Closed, Event, Executed, Keep, Opened, Passed, Refused, SessionFacts, arguments,
-};
+use proofmark_receipt::{Object, Sha256Digest, object};
+use proofmark_session::{Agent, Asked, Closed, Event, Executed, Keep, Opened, Refused, SessionFacts};
 
 use crate::answer::{self, INVALID_PARAMS};
 use crate::message::{Kind, Message, MessageError, MessageId, Sender};
@@ -29,10 +29,12 @@ use crate::pin::Pin;
 use crate::pins::Pins;
 pub use lists::Moving;
 use lists::{Lists, Parked};
+use open::{Open, Task, cancelled, passed};
 use requests::{Treatment, of_client, of_server};
 use told::Asks;
 use waiting::{Wait, Waited};
 
+pub use exchanges::{Exchanged, Requested};
 pub use http::{Failure, HungUp, Posted, Stream};
 
 /// The most requests of one side that may be open at once.
@@ -143,30 +145,6 @@ pub enum Ruling<'a> {
     Failed(&'a str),
 }
 
-/// A request that has no answer yet.
-#[derive(Clone, Debug)]
-struct Open {
-    id: MessageId,
-    method: String,
-    /// The call in the session, and its tool.
-    call: Option<(usize, String)>,
-    /// What names the action for a retry in the stateless revision.
-    action: Option<Sha256Digest>,
-    decision: Option<String>,
-    cancelled: bool,
-    /// Whether a list was asked for from its beginning.
-    from_begin: bool,
-    /// Whether the stream that was to bring its answer has ended: another may bring it.
-    left: bool,
-}
-
-/// The call that a task belongs to.
-#[derive(Clone, Debug)]
-struct Task {
-    call: (usize, String),
-    decision: Option<String>,
-}
-
 /// The state of one guarded connection.
 #[derive(Debug)]
 pub struct Connection {
@@ -200,6 +178,8 @@ pub struct Connection {
     noise: u64,
     /// By which methods the server has said something for which nobody vouches.
     told: HashSet<String>,
+    /// Which requests have begun and ended, where that is noted.
+    exchanged: Option<Vec<Exchanged>>,
     server_has_ended: bool,
 }
 
@@ -233,6 +213,7 @@ impl Connection {
             notified: BTreeMap::new(),
             noise: 0,
             told: HashSet::new(),
+            exchanged: None,
             server_has_ended: false,
         }
     }
@@ -364,6 +345,7 @@ impl Connection {
         let waiting = waits.into_keys().chain(self.lists.take_parked());
         let mut open: Vec<_> = self.open.keys().cloned().chain(waiting).collect();
         open.sort();
+        self.note_server_ended(&open);
         // What is still being decided is answered when its decision has been made.
         self.deciding.retain(|id| !open.contains(id));
         let answers = open.iter().map(|id| Output::ToClient(answer::server_ended(id)));
@@ -371,6 +353,10 @@ impl Connection {
     }
 
     fn refuse(&mut self, refusal: &MessageError) -> Step {
+        // The id may be that of another request, which is still open.
+        if let Some(id) = refusal.id.as_ref().filter(|id| !self.is_open(id)) {
+            self.note_refused(id, refusal.code);
+        }
         Step {
             outputs: vec![
                 Output::Event(Event::Refused(Refused { reason: refusal.reason.clone() })),
@@ -386,7 +372,10 @@ impl Connection {
             Kind::Request { id, method } => self.request(message, id, method, policy),
             Kind::Notification { method } => Ok(self.notification(message, &method)),
             Kind::Answer { id } => match self.asked.remove(&id) {
-                Some(_) => Ok(Step::of(Output::ToServer(message.text))),
+                Some(_) => {
+                    self.note_answered(&message, &id, Sender::Server);
+                    Ok(Step::of(Output::ToServer(message.text)))
+                }
                 None => Ok(self.answered_question(&message, &id).unwrap_or_else(|| {
                     Step::of(Output::Log("the client answered a request that is not open".to_owned()))
                 })),
@@ -413,6 +402,7 @@ impl Connection {
         if self.open.len() + self.deciding.len() >= MAX_OPEN {
             return Err(MessageError::invalid(Some(id), format!("more than {MAX_OPEN} requests are open")));
         }
+        self.note_began(&message, &id, &method, Sender::Client);
         match of_client(&method) {
             Treatment::Pass => {
                 if method == "initialize" {
@@ -514,7 +504,10 @@ impl Connection {
             }
             Kind::Answer { id } if self.lists.has_asked(&id) => self.listed_for_guard(&id, &message),
             Kind::Answer { id } => match self.open.remove(&id) {
-                Some(open) => self.answered(message, open, policy, now),
+                Some(open) => {
+                    self.note_answered(&message, &id, Sender::Client);
+                    self.answered(message, open, policy, now)
+                }
                 None => {
                     self.noise += 1;
                     Step::of(Output::Log("the server answered a request that is not open".to_owned()))
@@ -527,6 +520,7 @@ impl Connection {
         if self.asked.contains_key(&id) || self.is_question(&id) || self.asked.len() >= MAX_OPEN {
             return Step::of(Output::Log("a request of the server is not forwarded: its id is in use".to_owned()));
         }
+        self.note_began(&message, &id, &method, Sender::Server);
         match of_server(&method) {
             Treatment::Pass | Treatment::OfTask => {
                 self.asked.insert(id, method);
@@ -560,33 +554,4 @@ fn begin_of(line: &[u8]) -> String {
     // A character has at most four bytes.
     let begin = line.get(..MAX_SHOWN * 4).unwrap_or(line);
     String::from_utf8_lossy(begin).chars().take(MAX_SHOWN).collect()
-}
-
-impl Open {
-    /// A request that nobody decides on.
-    fn passed(id: MessageId, method: String, message: &Message) -> Self {
-        let from_begin = message.params().and_then(|params| params.get("cursor")).is_none_or(Json::is_null);
-        Self { id, method, call: None, action: None, decision: None, cancelled: false, from_begin, left: false }
-    }
-
-    /// What is recorded of it when it is cancelled.
-    fn cancelled(&self, executed: Executed) -> Output {
-        cancelled(&self.id, self.decision.clone(), executed)
-    }
-}
-
-/// What is recorded of a request that was cancelled.
-fn cancelled(id: &MessageId, decision: Option<String>, executed: Executed) -> Output {
-    Output::Event(Event::Cancelled(Cancelled { request: id.as_json().to_owned(), decision, executed, declined: None }))
-}
-
-/// What is recorded of a request that nobody decides on.
-fn passed(id: &MessageId, method: &str, message: &Message) -> Event {
-    let params = message.params().cloned().map(|params| Json::Object(requests::arguments(params)));
-    Event::Passed(Passed {
-        request: id.as_json().to_owned(),
-        method: method.to_owned(),
-        arguments: params.as_ref().and_then(arguments),
-        message: message.digest(),
-    })
 }

@@ -17,7 +17,8 @@ mod sse;
 
 pub use answer::{Block, undecidable, withheld};
 pub use connection::{
-    Connection, Failure, HungUp, Moving, Output, Pending, Posted, Released, Ruling, Settings, Step, Stream,
+    Connection, Exchanged, Failure, HungUp, Moving, Output, Pending, Posted, Released, Requested, Ruling, Settings,
+    Step, Stream,
 };
 pub use headers::{HeaderText, Headers};
 pub use message::{Kind, MAX_MESSAGE_BYTES, Message, MessageError, MessageId, PROTOCOL_VERSION, Sender};

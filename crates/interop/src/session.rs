@@ -1,14 +1,17 @@
-//! A guarded session for readers of others: as an in-toto Runtime Trace, and as a chain of audit records that MCP proposes.
+//! A guarded session for readers of others: as an in-toto Runtime Trace, as a chain of audit records that MCP proposes, and as events of
+//! OCSF.
 //!
 //! The caller says what the entries of the session hold; nothing is verified here. Arguments and results are digests, so what an agent
 //! was given does not leave with the record.
 
 mod audit;
+mod ocsf;
 mod trace;
 
 use proofmark_receipt::{Sha256Digest, Timestamp};
 
 pub use audit::{AuditError, MAX_TEXT_UNITS, audit_records};
+pub use ocsf::{OCSF_VERSION, ocsf_events};
 pub use trace::{RUNTIME_TRACE, runtime_trace};
 
 /// A session of an agent that was guarded.
@@ -39,6 +42,12 @@ pub struct GuardedCall {
     pub id: String,
     /// When it was decided on, by the clock of the guard.
     pub at: Timestamp,
+    /// The id of its request, where the protocol has one.
+    pub request: Option<String>,
+    /// The method of the protocol.
+    pub method: String,
+    /// What has the tool: the MCP server, or the host.
+    pub service: String,
     /// The tool's name.
     pub tool: String,
     /// SHA-256 of the arguments.
@@ -51,6 +60,15 @@ pub struct GuardedCall {
     pub drift: Drift,
     /// SHA-256 of the result, where there is one.
     pub result: Option<Sha256Digest>,
+    /// How it ended, where that is known.
+    pub end: Option<CallEnd>,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallEnd {
+    Succeeded,
+    Failed,
 }
 
 /// The decision on a call.
@@ -64,6 +82,12 @@ pub struct CallDecision {
     pub policy_name: String,
     /// SHA-256 of that policy.
     pub policy: Sha256Digest,
+    /// The outcome, as the receipt has it.
+    pub outcome: String,
+    /// How the agent continues, as the receipt has it.
+    pub disposition: String,
+    /// The first rule that gave a reason.
+    pub rule: Option<String>,
 }
 
 /// What became of a call, in the words of SEP-3004, section 2.1.1.

@@ -8,6 +8,7 @@ use proofmark_checks::{Checks, Request};
 use proofmark_receipt::{Draft, Receipt, ReceiptId, Sha256Digest, json};
 use proofmark_store::{StoredJob, Tenant};
 use proofmark_verifier::sync::lock;
+use tracing::Span;
 
 use crate::{JobState, JobView, Work};
 
@@ -41,6 +42,7 @@ pub(super) struct Task {
     pub(super) chain: String,
     pub(super) supersedes: Option<ReceiptId>,
     pub(super) replayable: Option<(String, Sha256Digest)>,
+    pub(super) asked_in: Span,
 }
 
 /// What a job is to run. While a stored job waits, only its row has this.
@@ -117,10 +119,10 @@ pub(super) struct Done {
 impl Job {
     /// A job that a client submits at this time of the store, in milliseconds after 1970-01-01T00:00:00Z.
     pub(super) fn new(id: ReceiptId, work: Work, total: usize, created_at: i64) -> Self {
-        let Work { tenant, request, text, chain, supersedes, replayable, durable: _ } = work;
+        let Work { tenant, request, text, chain, supersedes, replayable, durable: _, asked_in } = work;
         // As it is in memory: of two texts of one length, one may have a hundred times the values of the other.
         let (lane, bytes) = (Lane::of(&request), json::read_size(text.as_bytes()));
-        let task = Task { tenant, chain, supersedes, replayable };
+        let task = Task { tenant, chain, supersedes, replayable, asked_in };
         let content = Some(Arc::new(Content { request, text }));
         Self { content: Mutex::new(content), created_at, ..Self::waiting(id, task, lane, bytes, total) }
     }
@@ -129,7 +131,7 @@ impl Job {
     pub(super) fn of_row(row: StoredJob, lane: Lane, total: usize) -> Self {
         let StoredJob { tenant, job_id, request, chain, supersedes, created_at, attempt, .. } = row;
         // The answer to a repetition was stored together with the row.
-        let task = Task { tenant, chain, supersedes, replayable: None };
+        let task = Task { tenant, chain, supersedes, replayable: None, asked_in: Span::none() };
         let job = Self { created_at, attempt, ..Self::waiting(job_id, task, lane, request.len(), total) };
         job.stored.store(true, Ordering::Relaxed);
         job

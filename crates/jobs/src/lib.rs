@@ -74,6 +74,7 @@ use proofmark_verifier::clock;
 use proofmark_verifier::sync::lock;
 use queue::{OfLane, Refused};
 use scheduler::Scheduler;
+use tracing::Span;
 
 /// How many workers there are for jobs that run nothing.
 const QUICK_WORKERS: usize = 2;
@@ -178,6 +179,8 @@ pub struct Work {
     pub replayable: Option<(String, Sha256Digest)>,
     /// Whether the job is stored before it is answered.
     pub durable: bool,
+    /// The request of the log in which it was asked for. [`JobWatch::Ended`] is reported in it, unless another process ends the job.
+    pub asked_in: Span,
 }
 
 /// The answer to a submission.

@@ -385,7 +385,7 @@ impl Scheduler {
     pub(super) fn end(&self, job: &Job, row: &mut Row, state: JobState, receipt: Option<Arc<Receipt>>) {
         row.over = true;
         let view = job.end(state, receipt);
-        self.report(JobWatch::Ended { tenant: &job.work.tenant, view: &view });
+        job.work.asked_in.in_scope(|| self.report(JobWatch::Ended { tenant: &job.work.tenant, view: &view }));
         // What is done is found by its receipt. A row has the end of a job, but not how many of its checks had run.
         if view.state != JobState::Done {
             let mut ended = lock(&self.ended);

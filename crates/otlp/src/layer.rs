@@ -1,4 +1,4 @@
-//! Lines of the log as they are exported.
+//! Lines of the log as they are exported: as spans and events where they say so, else as lines.
 
 use std::fmt::Debug;
 use std::time::SystemTime;
@@ -11,15 +11,18 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-use super::record::{self, Around, Request, TARGET, attribute, number, text, truth, whole};
+use super::record::{self, Around, Request, Span, TARGET, attribute, number, text, truth, whole};
 use super::{Export, Kind};
 
 /// The fields of a line.
 #[derive(Default)]
 struct Fields {
     message: String,
+    /// The name of an event, where the line is one.
+    event: Option<String>,
     attributes: Vec<Value>,
     request: Request,
+    span: Span,
 }
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Export {
@@ -42,6 +45,11 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Export {
         let span = context.event_span(event);
         let extensions = span.as_ref().map(|span| span.extensions());
         let around = extensions.as_ref().and_then(|extensions| extensions.get::<Around>());
+        if fields.span.is_one() {
+            let Fields { span, attributes, .. } = fields;
+            // Without its ids it would be a part of no trace.
+            return span.ended(attributes, around).into_iter().for_each(|span| self.put(Kind::Span, span));
+        }
         // What supervisors ask all the time is logged in detail only, and has no span.
         if let Some(around) = around.filter(|_| level <= Level::INFO)
             && let Some(span) = fields.request.span(around)
@@ -51,7 +59,8 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Export {
         if let Some(request) = around.and_then(|around| around.request.as_deref()) {
             fields.attributes.push(attribute("request.id", text(request)));
         }
-        self.put(Kind::Log, record::log(level, &fields.message, fields.attributes, around));
+        let Fields { event, message, attributes, .. } = fields;
+        self.put(Kind::Log, record::log(level, event.as_deref(), &message, attributes, around));
     }
 }
 
@@ -85,6 +94,8 @@ impl Visit for Fields {
     fn record_str(&mut self, field: &Field, value: &str) {
         match field.name() {
             "message" => value.clone_into(&mut self.message),
+            "event.name" => self.event = Some(value.to_owned()),
+            name if self.span.record(name, value) => {}
             name => {
                 self.request.record(name, value);
                 self.add(field, text(value));
@@ -97,6 +108,9 @@ impl Visit for Fields {
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
+        if self.span.record_u64(field.name(), value) {
+            return;
+        }
         if field.name() == "status" {
             self.request.status = u16::try_from(value).ok();
         }
@@ -109,6 +123,8 @@ impl Visit for Fields {
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.add(field, truth(value));
+        if !self.span.record_bool(field.name(), value) {
+            self.add(field, truth(value));
+        }
     }
 }

@@ -2,7 +2,11 @@
 //! "OTLP/HTTP").
 //!
 //! [`Export`] is a layer of the log, which whoever starts the log installs: nobody else knows of it. A line that is logged within the span
-//! of a request and has its `route` and `status` is the end of that request, and makes its span.
+//! of a request and has its `route` and `status` is the end of that request, and makes its span. A line with `span.name` is a span of its
+//! own, and one with `event.name` an event of that name.
+//!
+//! A process that answers one question and ends has no time to send: it keeps its records ([`Export::keep`]), and another process sends
+//! them ([`Spool`]).
 //!
 //! It never holds up a request: records wait in a bounded queue for a thread that sends them in batches, and those that find
 //! no place are counted and lost. The log on standard error has them all the same.
@@ -10,6 +14,7 @@
 mod layer;
 mod post;
 mod record;
+mod spool;
 
 use std::io;
 use std::sync::Arc;
@@ -22,6 +27,7 @@ use tracing::{info, warn};
 
 pub use self::post::{OtlpEndpoint, OtlpEndpointError};
 use self::record::TARGET;
+pub use self::spool::{Kept, Spool, SpoolError};
 
 /// How many records wait for the exporting thread.
 const MAX_QUEUED: usize = 4_096;
@@ -73,6 +79,13 @@ impl Export {
         let batches = Batches { endpoint, lost, logs: Vec::new(), spans: Vec::new(), pause: None, failing: false };
         std::thread::Builder::new().name("otlp".to_owned()).spawn(move || batches.run(&waiting))?;
         Ok((export.clone(), Flush(export)))
+    }
+
+    /// Keeps what is exported in memory, up to a number of records.
+    #[must_use]
+    pub fn keep() -> (Self, Kept) {
+        let (records, waiting) = mpsc::sync_channel(MAX_BATCH);
+        (Self { records, lost: Arc::default() }, Kept(waiting))
     }
 
     fn put(&self, kind: Kind, record: Value) {

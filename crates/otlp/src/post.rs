@@ -46,7 +46,9 @@ pub(super) struct Failure {
 }
 
 impl OtlpEndpoint {
-    pub(super) fn as_str(&self) -> &str {
+    /// The address, as it was given.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
         &self.text
     }
 }

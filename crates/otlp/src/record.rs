@@ -1,6 +1,6 @@
 //! Records in the JSON encoding of OTLP: ids in hex, numbers of 64 bits as text, words of enumerations as numbers.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
 use tracing::Level;
@@ -12,6 +12,8 @@ pub(super) const TARGET: &str = "proofmark_otlp";
 
 /// The longest text of an attribute, in bytes.
 const MAX_TEXT: usize = 4_096;
+/// `SPAN_KIND_INTERNAL`.
+const INTERNAL: u8 = 1;
 /// `SPAN_KIND_SERVER`.
 const SERVER: u8 = 2;
 /// `STATUS_CODE_ERROR`.
@@ -86,8 +88,95 @@ impl Request {
     }
 }
 
-/// A line of the log.
-pub(super) fn log(level: Level, body: &str, attributes: Vec<Value>, around: Option<&Around>) -> Value {
+/// What a line of the log says of a span that is not a request's.
+#[derive(Default)]
+pub(super) struct Span {
+    name: Option<String>,
+    kind: Option<String>,
+    trace: Option<String>,
+    id: Option<String>,
+    parent: Option<String>,
+    /// Whether it belongs to the request in which the line is logged, if there is one.
+    joins: bool,
+    began_us: u64,
+    failed: bool,
+}
+
+impl Span {
+    /// Takes in a field of the line that is a text; whether it is one of the span itself.
+    pub(super) fn record(&mut self, field: &str, value: &str) -> bool {
+        let place = match field {
+            "span.name" => &mut self.name,
+            "span.kind" => &mut self.kind,
+            "span.trace" => &mut self.trace,
+            "span.id" => &mut self.id,
+            "span.parent" => &mut self.parent,
+            _ => return false,
+        };
+        *place = Some(value.to_owned());
+        true
+    }
+
+    /// The same for one that is true or false.
+    pub(super) fn record_bool(&mut self, field: &str, value: bool) -> bool {
+        let place = match field {
+            "span.joins" => &mut self.joins,
+            "span.failed" => &mut self.failed,
+            _ => return false,
+        };
+        *place = value;
+        true
+    }
+
+    /// The same for a number.
+    pub(super) fn record_u64(&mut self, field: &str, value: u64) -> bool {
+        let is_own = field == "span.began_us";
+        if is_own {
+            self.began_us = value;
+        }
+        is_own
+    }
+
+    /// Whether the line is a span.
+    pub(super) fn is_one(&self) -> bool {
+        self.name.is_some()
+    }
+
+    /// The span with these attributes, which ends now.
+    pub(super) fn ended(&self, attributes: Vec<Value>, around: Option<&Around>) -> Option<Value> {
+        let of_request =
+            around.filter(|_| self.joins).and_then(|around| Some((around.trace.as_ref()?, around.span.as_ref()?)));
+        let own = || Some((self.trace.as_ref()?, self.parent.as_ref()));
+        let (trace, parent) = match of_request {
+            Some((trace, span)) => (trace, Some(span)),
+            None => own()?,
+        };
+        let began = UNIX_EPOCH + Duration::from_micros(self.began_us);
+        let mut span = json!({
+            "traceId": trace,
+            "spanId": self.id.as_ref()?,
+            "name": self.name.as_ref()?,
+            "kind": if self.kind.as_deref() == Some("server") { SERVER } else { INTERNAL },
+            "startTimeUnixNano": nanos(began),
+            "endTimeUnixNano": nanos(SystemTime::now().max(began)),
+            "attributes": attributes,
+            "status": if self.failed { json!({ "code": ERROR }) } else { json!({}) },
+        });
+        if let (Some(parent), Some(span)) = (parent, span.as_object_mut()) {
+            span.insert("parentSpanId".to_owned(), parent.as_str().into());
+        }
+        Some(span)
+    }
+}
+
+/// A line of the log, or the event with this name.
+pub(super) fn log(
+    level: Level,
+    event: Option<&str>,
+    body: &str,
+    attributes: Vec<Value>,
+    around: Option<&Around>,
+) -> Value {
     let now = nanos(SystemTime::now());
     let mut record = json!({
         "timeUnixNano": now,
@@ -97,6 +186,9 @@ pub(super) fn log(level: Level, body: &str, attributes: Vec<Value>, around: Opti
         "body": text(body),
         "attributes": attributes,
     });
+    if let (Some(event), Some(record)) = (event, record.as_object_mut()) {
+        record.insert("eventName".to_owned(), event.into());
+    }
     let trace = around.and_then(|around| Some((around.trace.as_deref()?, around.span.as_deref()?)));
     if let (Some((trace_id, span_id)), Some(record)) = (trace, record.as_object_mut()) {
         record.insert("traceId".to_owned(), trace_id.into());

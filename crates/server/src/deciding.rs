@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::SystemTime;
 
 use axum::body::Body;
 use proofmark_boundary::{DecisionReceipt, Request};
-use proofmark_decider::{Asked, Attempt, Begun, Decided, Replayable};
+use proofmark_decider::{Asked, Attempt, Begun, Decided, Replayable, ToldDecision};
 use proofmark_receipt::{Json, Sha256Digest};
 use proofmark_store::{Tenant, while_wanted};
 use tracing::{Instrument, Span};
@@ -56,12 +57,15 @@ async fn answer(state: Arc<AppState>, head: Head, body: Body, form: Form) -> Res
     let stop = state.stops.flag();
     let (tenant, flag) = (head.caller.tenant.clone(), stop.shared());
     let is_small = sent.is_small();
+    let began = SystemTime::now();
     let decide = async move {
         let services = Arc::clone(&state.services);
         let asked = Arc::clone(&flag);
         let read = move || Asking::read(&services, form, head, sent, memory, asked);
         let (asking, made) = decide((&state, &tenant, &flag), is_small, read).await?;
-        decided(&made.receipt, &asking.caller);
+        let Asking { request, caller, .. } = &asking;
+        let (tenant, caller) = (&caller.tenant, caller.id.as_str());
+        decided(&ToldDecision { request, receipt: &made.receipt, tenant, caller, began });
         Ok((form.reply)(&made.receipt, made.text))
     };
     // A task of its own: what is stored is logged and counted, also where its client is gone.

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::time::Duration;
 
+use proofmark_decider::TELEMETRY;
+use tracing::level_filters::LevelFilter;
 use tracing::{Level, info};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
@@ -31,8 +33,8 @@ pub struct LogSettings {
     pub format: LogFormat,
     /// Whether the log has what is asked every few seconds, too.
     pub detailed: bool,
-    /// What else is given every line. With it each request has the id of a trace and of its span there, which would only make the
-    /// lines longer otherwise. A line with `method`, `route` and `status` ends a request.
+    /// What else is given every line, and the spans and events of [`proofmark_decider`]. With it each request has the id of a trace and
+    /// of its span there, which would only make the lines longer otherwise. A line with `method`, `route` and `status` ends a request.
     pub also: Option<LogLayer>,
 }
 
@@ -65,7 +67,8 @@ pub fn start_log(settings: LogSettings) -> io::Result<Log> {
     let writer = lines.clone();
     let level = if detailed { Level::DEBUG } else { Level::INFO };
     // Libraries log what clients send, and only what goes wrong in them matters here.
-    let ours = Targets::new().with_default(Level::WARN).with_target("proofmark", level);
+    let told = if also.is_some() { LevelFilter::INFO } else { LevelFilter::OFF };
+    let ours = Targets::new().with_default(Level::WARN).with_target("proofmark", level).with_target(TELEMETRY, told);
     let lines_of = fmt::layer()
         .with_target(false)
         .with_ansi(false)
@@ -76,6 +79,9 @@ pub fn start_log(settings: LogSettings) -> io::Result<Log> {
         LogFormat::Text => lines_of.boxed(),
         LogFormat::Json => lines_of.json().flatten_event(true).boxed(),
     };
+    // What is told to others is not for those who read lines.
+    let lines_of =
+        lines_of.with_filter(Targets::new().with_default(Level::TRACE).with_target(TELEMETRY, LevelFilter::OFF));
     HAS_TRACES.store(also.is_some(), Ordering::Relaxed);
     let subscriber = tracing_subscriber::registry().with(also).with(ours).with(lines_of);
     drop(tracing::subscriber::set_global_default(subscriber));

@@ -10,14 +10,13 @@ use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
-use proofmark_boundary::DecisionReceipt;
+use proofmark_decider::ToldDecision;
 use proofmark_receipt::Json;
 use tracing::{Instrument, debug, error, info, info_span};
 
 use crate::keys::Caller;
-use crate::logging;
 use crate::problem::Problem;
-use crate::trace::Trace;
+use crate::{logging, trace};
 
 /// The header that carries the id of a request, from a proxy or to the client.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -41,7 +40,7 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
     let method = METHODS.into_iter().find(|known| *known == request.method().as_str()).unwrap_or("OTHER");
     let id = request_id(request.headers());
-    let trace = logging::has_traces().then(|| Trace::of(request.headers())).flatten();
+    let trace = logging::has_traces().then(|| trace::of(request.headers())).flatten();
     let span = match &trace {
         Some(trace) => info_span!(
             "request",
@@ -74,16 +73,18 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
     response
 }
 
-/// Counts a decision by its mode, and logs what was decided about which action, by which policy.
-pub(crate) fn decided(receipt: &DecisionReceipt, caller: &Caller) {
+/// Counts a decision by its mode, logs what was decided about which action, by which policy, and tells of it.
+pub(crate) fn decided(told: &ToldDecision<'_>) {
+    let receipt = told.receipt;
     let mode = receipt.disposition().mode();
     metrics::counter!("proofmark_decisions_total", "mode" => mode).increment(1);
     let binding = receipt.document().get("binding").and_then(Json::as_object);
     let bound = |name: &str| binding.and_then(|binding| binding.get(name)?.as_str());
     let (action, policy) = (bound("action_hash"), bound("policy_hash"));
     let (decision, outcome) = (receipt.decision_id().to_string(), receipt.disposition().outcome().as_str());
-    let (tenant, caller) = (caller.tenant.as_str(), caller.id.as_str());
+    let (tenant, caller) = (told.tenant.as_str(), told.caller);
     info!(decision, outcome, mode, action, policy, tenant, caller, "decided");
+    told.tell();
 }
 
 struct Answered<'a> {

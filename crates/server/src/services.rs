@@ -2,11 +2,11 @@
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use proofmark_boundary::Asker;
 use proofmark_contract::{Workflow, WorkflowPolicy};
-use proofmark_decider::{Asked, DecideError, Decider};
+use proofmark_decider::{Asked, DecideError, Decider, ToldDecision};
 use proofmark_evidence::DatedKey;
 use proofmark_jobs::Verifications;
 use proofmark_keys::{Checked, TrustedSigners, check_document};
@@ -186,11 +186,13 @@ impl Services {
         request: &proofmark_boundary::Request,
         stop: &AtomicBool,
     ) -> Result<String, DecideError> {
+        let began = SystemTime::now();
         // Only the runtime SDK names actions by hash, and only HTTP has idempotency keys; this serves MCP.
         let (policy, _) = self.decider.policy_of(&caller.tenant, caller.policy.as_deref())?;
         let request = request.asked_by(&Asker { policy: Some(policy), ..Asker::default() });
         let made = self.decider.decide(&Asked::new(&request, &caller.tenant, stop))?;
-        decided(&made.receipt, caller);
+        let (tenant, caller) = (&caller.tenant, caller.id.as_str());
+        decided(&ToldDecision { request: &request, receipt: &made.receipt, tenant, caller, began });
         Ok(made.text)
     }
 

@@ -8,6 +8,7 @@ use proofmark_jobs::{Following, JobState, JobView, Submitted, Work};
 use proofmark_receipt::{Json, Receipt, ReceiptId, Sha256Digest};
 use proofmark_store::Tenant;
 use tokio::sync::watch;
+use tracing::Span;
 
 use crate::body;
 use crate::problem::Problem;
@@ -75,8 +76,10 @@ pub(crate) async fn begin(
     submission: impl FnOnce(&Services) -> Result<Submission, Problem> + Send + 'static,
 ) -> Result<Pending, Problem> {
     let shared = Arc::clone(services);
+    let asked_in = Span::current();
     // The guard is made where the work is submitted: a client may be gone before this future learns of it.
     let begun = blocking(services, move |services| {
+        let _asked_in = asked_in.entered();
         let submission = submission(services)?;
         let wait = submission.wait.min(MAX_WAIT);
         let priority = submission.held.as_ref().map_or(Priority::Normal, |(_, place)| place.priority());
@@ -211,6 +214,7 @@ fn work(submission: Submission) -> Result<Work, Problem> {
         supersedes: submission.supersedes,
         replayable: submission.replayable,
         durable: submission.wait.is_zero(),
+        asked_in: Span::current(),
     })
 }
 

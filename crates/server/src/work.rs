@@ -11,7 +11,8 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Router, middleware};
-use proofmark_jobs::{JobState, JobWatch, Report as JobReport, Verifications};
+use proofmark_decider::tell_verdict;
+use proofmark_jobs::{JobState, JobView, JobWatch, Report as JobReport, Verifications};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
@@ -152,7 +153,7 @@ async fn live(State(shown): State<Shown>) -> Response {
     }
 }
 
-/// Writes into the log which jobs are lost, and counts them.
+/// Writes into the log which jobs are lost, and counts them; tells of the verdicts of the others.
 #[must_use]
 pub fn log_lost_jobs() -> JobReport {
     // What is counted before there is a recorder is lost.
@@ -162,6 +163,7 @@ pub fn log_lost_jobs() -> JobReport {
 
 fn log_lost(what: &JobWatch<'_>) {
     match what {
+        JobWatch::Ended { view, .. } => tell(view),
         JobWatch::GaveBack(jobs) => {
             metrics::note_given_back(*jobs);
             warn!(jobs, "processes ended while they had jobs, which were given back or have failed");
@@ -183,6 +185,11 @@ fn log_lost(what: &JobWatch<'_>) {
     }
 }
 
+/// Tells of the verdict of a job, if it has one.
+fn tell(view: &JobView) {
+    view.receipt.iter().for_each(|receipt| tell_verdict(receipt));
+}
+
 /// Writes into the log what happens to jobs, and who runs them; those that are lost are counted.
 #[must_use]
 pub fn log_jobs() -> JobReport {
@@ -201,6 +208,7 @@ pub fn log_jobs() -> JobReport {
                 JobState::Cancelled => ("cancelled", None),
             };
             info!(job = view.id.to_string(), tenant = tenant.as_str(), state, verdict, cause, "ended");
+            tell(view);
         }
         JobWatch::GaveBack(_) | JobWatch::Left { .. } | JobWatch::NotStored { .. } | JobWatch::NotRenewed(_) => {
             log_lost(what);

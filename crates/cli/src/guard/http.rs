@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::Args;
 use proofmark_decider::Judges;
 use proofmark_proxy::{GuardedUpstream, Upstream, serve_guard};
 use proofmark_sandbox::allow_many_files;
-use proofmark_server::{LogFormat, LogSettings, check_address, start_log};
+use proofmark_server::check_address;
 use proofmark_verifier::{FileWatch, Look};
 
 use crate::config::{Config, secret_file};
@@ -96,14 +95,11 @@ impl HttpOptions {
         Ok(Some(Upstream::new(url, token.as_deref().map(String::as_str))?))
     }
 
-    /// Guards until it is told to stop.
+    /// Guards until it is told to stop. The log has begun.
     pub(super) fn run(self, upstream: Upstream, guarding: Guarding) -> anyhow::Result<Exit> {
         let Some(listen) = self.listen else { return Ok(Exit::NoAnswer) };
         let keys = self.api_keys.as_deref().map(served_files::callers).transpose()?;
         check_address(listen, keys.as_ref())?;
-        let settings = LogSettings { format: LogFormat::Text, detailed: false, also: None };
-        // The log has a name, because `_` would drop it at once; it must live as long as the guard.
-        let _log = start_log(settings).context("start the log")?;
         if let Err(error) = allow_many_files() {
             out::note(format_args!("the limit of open connections stays low: {error}"));
         }

@@ -24,6 +24,7 @@ use crate::error::with_help;
 use crate::exit::Exit;
 use crate::out;
 use crate::paint::printable;
+use crate::telling::Telling;
 
 /// How often results are recorded that no decision has taken along, and what waits is looked at.
 const ROUND: Duration = Duration::from_millis(200);
@@ -46,11 +47,13 @@ struct Wires {
     moving: RwLock<()>,
 }
 
-/// Starts the server, and moves messages until it ends. `each_round` is called from time to time.
+/// Starts the server, and moves messages until it ends. `each_round` is called from time to time. What is left of `telling` is told at the
+/// end.
 pub(super) fn run<J: Judge>(
     guard: J,
     each_round: impl FnMut(&J) + Send + 'static,
     command: &[String],
+    telling: Option<Telling>,
 ) -> anyhow::Result<Exit> {
     let watch = Watch::start().context("start the process that ends the server if this one is killed")?;
     let mut server = start(command)?;
@@ -95,6 +98,7 @@ pub(super) fn run<J: Judge>(
         out::note(format_args!("failed to record the end of the session: {error}"));
         return Ok(Exit::NoAnswer);
     }
+    drop(telling);
     std::process::exit(code(status))
 }
 

@@ -17,6 +17,7 @@ use proofmark_decider::{
     Decider, HookRuling, HookSettings, Hooks, Owner, StepAt, StopRuling, Taken, followed, not_executed, session_of,
 };
 use proofmark_hosts::{Answer, Event, Host, MAX_INPUT_BYTES, Message, Occasion, Stop};
+use proofmark_otlp::OtlpEndpoint;
 use proofmark_sandbox::hide_from_account;
 use proofmark_store::{Store, Tenant};
 
@@ -32,6 +33,7 @@ use crate::lint;
 use crate::options::{Recording, Signing, StoreAt, Trusting, duration};
 use crate::out;
 use crate::remote::{OF_A_DECIDER, Remote};
+use crate::telling::{ToldLater, tell_later};
 
 #[derive(Args)]
 #[command(mut_arg("server", |server| server.conflicts_with_all(OF_A_DECIDER)))]
@@ -74,6 +76,9 @@ pub(super) struct Run {
     /// How long a decision may take; after that, the call is not allowed
     #[arg(long, default_value = "2s", value_parser = deadline, value_name = "DURATION")]
     deadline: Duration,
+    /// Export a span of each call to this OpenTelemetry collector, over OTLP/HTTP, after the answer; a server that decides has its own
+    #[arg(long, value_name = "URL", conflicts_with = "server")]
+    otlp: Option<OtlpEndpoint>,
     #[command(flatten)]
     remote: Remote,
     #[command(flatten)]
@@ -135,6 +140,14 @@ impl Run {
         let host = self.host()?;
         let home = self.home.clone().or_else(|| self.own_home.then(users_own_home));
         let config = &config.for_hook(home);
+        // What cannot be told is no reason to refuse a call.
+        let told = self.otlp.as_ref().and_then(|collector| {
+            tell_later(collector)
+                .inspect_err(|error| {
+                    out::report(error);
+                })
+                .ok()
+        });
         // What cannot be read may be a call.
         let about = About { host, occasion: Occasion::BeforeTool, again: false };
         let asked = Asked { about: Mutex::new(about), stop: Arc::default() };
@@ -151,7 +164,14 @@ impl Run {
                 waited => waited,
             });
             let answer = match waited {
-                Ok(Ok(answer)) => return print(&answer),
+                Ok(Ok(answer)) => {
+                    let exit = print(&answer)?;
+                    // The host has its answer.
+                    if let Some(Err(error)) = told.map(ToldLater::hand_over) {
+                        out::report(&error);
+                    }
+                    return Ok(exit);
+                }
                 Ok(Err(mpsc::RecvTimeoutError::Timeout)) => asked.late(self.deadline),
                 Ok(Err(mpsc::RecvTimeoutError::Disconnected)) | Err(_) => asked.failed(),
             };

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail by panicking")]
 
 mod changes;
+mod exported;
 mod http;
 mod lost;
 mod origins;
@@ -246,25 +247,7 @@ fn a_session_is_one_chain_and_a_trace() {
     let trace = proofmark_evidence::trace::read(&exported).unwrap();
     let calls: Vec<_> = trace.calls.iter().map(|call| (call.tool.as_str(), call.status.as_str())).collect();
     assert_eq!(calls, [("read", "succeeded"), ("delete", "blocked")]);
-    exported_for_others(&place);
-}
-
-/// The same calls, for readers of in-toto and of MCP's proposal.
-fn exported_for_others(place: &Place) {
-    let as_form =
-        |form: &str| String::from_utf8(place.proofmark(&["session", "export", "s1", "--as", form]).stdout).unwrap();
-    let records: Vec<Json> = as_form("mcp-audit").lines().map(|line| Json::parse(line.as_bytes()).unwrap()).collect();
-    let member = |record: &Json, name: &str| record.as_object().unwrap().get(name).unwrap().clone();
-    let said: Vec<_> = records.iter().map(|record| [member(record, "tool_name"), member(record, "outcome")]).collect();
-    let expected = [["read", "allowed"], ["delete", "denied"]].map(|words| words.map(Json::from));
-    assert_eq!(said, expected);
-    let hashes = records.first().zip(records.last()).unwrap();
-    assert_eq!(member(hashes.1, "previous_hash"), member(hashes.0, "event_hash"));
-    let trace = as_form("runtime-trace");
-    std::fs::write(place.at("trace.json"), &trace).unwrap();
-    assert!(place.proofmark(&["receipt", "verify", "trace.json"]).status.success(), "{trace}");
-    std::fs::write(place.at("trace.json"), trace.replace("\"sig\":\"", "\"sig\":\"AA")).unwrap();
-    assert!(!place.proofmark(&["receipt", "verify", "trace.json"]).status.success());
+    exported::for_others(&place);
 }
 
 #[test]

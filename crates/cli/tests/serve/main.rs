@@ -20,5 +20,6 @@ mod shares;
 mod stated;
 mod stopping;
 mod storage;
+mod telemetry;
 mod webhook;
 mod with_command;

@@ -84,13 +84,13 @@ impl Guard {
     /// Takes in that a side hung up before the request was answered.
     pub fn hung_up(&self, id: &MessageId, when: HungUp) {
         let outputs = self.connection().hung_up(id, when);
-        self.carry_out(outputs);
+        self.told(outputs);
     }
 
     /// Takes in that the server answered something else than a message: this text.
     pub fn failed(&self, id: Option<&MessageId>, text: &str) -> FailedRequest {
         let now = self.decider.now();
         let Failure { outputs, suspicious } = self.connection().failed(id, text, now.as_str());
-        FailedRequest { passages: self.carry_out(outputs), suspicious }
+        FailedRequest { passages: self.told(outputs), suspicious }
     }
 }

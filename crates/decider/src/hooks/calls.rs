@@ -44,7 +44,7 @@ pub(super) struct HookedCall {
     turn: Option<String>,
     twin: Option<String>,
     subagent: Option<String>,
-    at: String,
+    pub(super) at: String,
     has_ended: bool,
     /// Whether a hook was told of its end.
     has_result: bool,

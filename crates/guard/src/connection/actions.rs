@@ -38,6 +38,7 @@ impl Connection {
         // A longer record would slow down each later decision, which is made on all of its calls.
         if self.session.is_full() {
             self.deciding.remove(&id);
+            self.note_full(&id);
             let why = format!("This session has had {MAX_CALLS} calls. Start a new one.");
             return Ok(Step::of(Output::ToClient(
                 Block::without_decision("session_full", &why).tool_result(&id, message.is_stateless()),

@@ -181,6 +181,7 @@ impl Connection {
     pub fn failed(&mut self, id: Option<&MessageId>, text: &str, now: &str) -> Failure {
         let signs = observed::labels_of_text(text);
         let open = id.and_then(|id| self.open.remove(id));
+        open.iter().for_each(|open| self.note_invalid_answer(&open.id));
         let mut outputs = Vec::new();
         if let Some(Open { id, call: Some((call, tool)), decision, .. }) = open {
             self.session.ended(call, CallStatus::Failed);

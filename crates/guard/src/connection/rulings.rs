@@ -7,7 +7,7 @@ use proofmark_session::{CallStatus, Decided, Entry, Executed, Side};
 
 use super::{Connection, Held, Open, Output, Pending, Ruling, cancelled};
 use crate::answer::{self, Block};
-use crate::message::Sender;
+use crate::message::{MessageId, Sender};
 
 impl Connection {
     /// Takes in what was decided on the actions of a held message: one ruling for each, up to the first that is not allowed.
@@ -80,6 +80,7 @@ impl Connection {
             return;
         }
         if self.server_has_ended {
+            self.note_server_ended(std::slice::from_ref(&held.id));
             outputs.push(Output::ToClient(answer::server_ended(&held.id)));
             return;
         }
@@ -146,6 +147,12 @@ impl Connection {
 }
 
 impl Pending {
+    /// The request that is held, and who sent it. What a server asks for within a result is none.
+    #[must_use]
+    pub fn request(&self) -> Option<(&MessageId, Sender)> {
+        self.held.answers.is_none().then_some((&self.held.id, self.held.from))
+    }
+
     /// What is recorded of the decision on the action at `index`. It belongs into the write that stores the decision.
     #[must_use]
     pub fn decided(&self, index: usize, decision: &str, allowed: bool) -> Decided {

@@ -4,10 +4,12 @@ use std::path::Path;
 use std::process::Command;
 
 use proofmark_interop::cose::{Inclusion, Registration, attach_receipt, sign_receipt, sign_statement, statement_entry};
+use proofmark_interop::session::ocsf_events;
 use proofmark_interop::{Document, intoto};
-use proofmark_receipt::{Json, Sha256Digest, SignerId, Verdict};
+use proofmark_receipt::{Json, Object, Sha256Digest, SignerId, Verdict};
 use proofmark_testing::python_with;
 
+use crate::session::session;
 use crate::support::{decision, issuer, log, receipt};
 
 /// Prints `good` if the bytes in the file named first are accepted, and the number of each byte that can be changed so that the rest
@@ -185,4 +187,42 @@ fn in_toto_attestation_reads_statements() {
     let lines: String = statements.into_iter().map(|statement| Json::from(statement).to_text() + "\n").collect();
     let answers = run(&python, IN_TOTO_ATTESTATION, lines.as_bytes(), &issuer().signer(), &[]);
     assert_eq!(answers, "good\ngood\ngood\ngood\nrefused\n");
+}
+
+/// Validates each line by the schema of its class, with its profiles and nothing else, and findings by the models of another package.
+const OCSF: &str = "
+import json, sys
+from jsonschema import Draft202012Validator
+from ocsf_json_schema import OcsfJsonSchemaEmbedded, get_ocsf_schema
+from py_ocsf_models import OCSF_VERSION
+from py_ocsf_models.events.findings.detection_finding import DetectionFinding
+for line in open(sys.argv[1]):
+    event = json.loads(line)
+    version = event['metadata']['version']
+    schema = OcsfJsonSchemaEmbedded(get_ocsf_schema(version=version))
+    name = schema.lookup_class_name_from_uid(event['class_uid'])
+    schema = schema.get_class_schema(class_name=name, profiles=event['metadata']['profiles'])
+    errors = [error.message for error in Draft202012Validator(schema).iter_errors(event)]
+    if event['class_uid'] == 2004:
+        read = DetectionFinding.model_validate(event)
+        assert version == OCSF_VERSION and read.finding_info.uid == event['finding_info']['uid']
+    print(name, errors or 'good')
+";
+
+#[test]
+fn ocsf_models_read_events() {
+    let Some(python) = python_with("py_ocsf_models", "py-ocsf-models==0.10.0") else { return };
+    let Some(_) = python_with("ocsf_json_schema", "ocsf-json-schema==1.2.0") else { return };
+    let Some(_) = python_with("jsonschema", "jsonschema") else { return };
+    let events = ocsf_events(&session(), None, None);
+    let mut other = events.clone();
+    other[0].insert("severity_id", 7_u64);
+    other[1].insert("surprise", true);
+    let lines =
+        |events: Vec<Object>| events.into_iter().map(|event| Json::from(event).to_text() + "\n").collect::<String>();
+    let answers = run(&python, OCSF, lines(events).as_bytes(), &issuer().signer(), &[]);
+    let (call, found) = ("api_activity good\n", "detection_finding good\n");
+    assert_eq!(answers, [call, call, found, call, call, found].concat());
+    let answers = run(&python, OCSF, lines(other).as_bytes(), &issuer().signer(), &[]);
+    assert_eq!(answers.lines().filter(|line| !line.ends_with("good")).count(), 2, "{answers}");
 }

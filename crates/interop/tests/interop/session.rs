@@ -4,29 +4,36 @@ use std::num::NonZeroUsize;
 
 use proofmark_interop::intoto;
 use proofmark_interop::session::{
-    AuditError, CallDecision, CallOutcome, Drift, GuardedCall, GuardedSession, MAX_TEXT_UNITS, RUNTIME_TRACE,
-    audit_records, runtime_trace,
+    AuditError, CallDecision, CallEnd, CallOutcome, Drift, GuardedCall, GuardedSession, MAX_TEXT_UNITS, OCSF_VERSION,
+    RUNTIME_TRACE, audit_records, ocsf_events, runtime_trace,
 };
 use proofmark_receipt::{Json, Object, Sha256Digest, Timestamp};
 
 use crate::support::{issuer, text};
 
-fn session() -> GuardedSession {
+pub(crate) fn session() -> GuardedSession {
     let decision = |id: &str| CallDecision {
         id: id.to_owned(),
         receipt: Sha256Digest::of(id.as_bytes()),
         policy_name: "production".to_owned(),
         policy: Sha256Digest::of(b"policy"),
+        outcome: "replan_required".to_owned(),
+        disposition: "human_review".to_owned(),
+        rule: Some("writes".to_owned()),
     };
     let call = |id: &str, outcome, decision| GuardedCall {
         id: id.to_owned(),
         at: "2026-06-06T12:00:00Z".parse().unwrap(),
+        request: Some("7".to_owned()),
+        method: "tools/call".to_owned(),
+        service: "files".to_owned(),
         tool: "write_file".to_owned(),
         arguments: Some(Sha256Digest::of(b"{}")),
         outcome,
         decision,
         drift: Drift::None,
         result: None,
+        end: None,
     };
     GuardedSession {
         name: "s1".to_owned(),
@@ -119,4 +126,34 @@ fn texts_are_normalized_or_refused() {
     session.purpose = None;
     let records = audit_records(&session).unwrap();
     assert_eq!(records[0].get("extensions").and_then(Json::as_object).unwrap().len(), 1);
+}
+
+#[test]
+fn events_of_ocsf_say_what_was_decided_and_how_calls_ended() {
+    let mut session = session();
+    session.calls[0].end = Some(CallEnd::Succeeded);
+    session.calls[3].end = Some(CallEnd::Failed);
+    let events = ocsf_events(&session, None, None);
+    let number = |event: &Object, name: &str| event.get(name).and_then(Json::as_number).unwrap().as_i64().unwrap();
+    let said: Vec<_> = events
+        .iter()
+        .map(|event| (number(event, "type_uid"), number(event, "status_id"), number(event, "disposition_id")))
+        .collect();
+    // The call that was blocked, and the one that was made without a decision, are findings too.
+    let expected =
+        [(600_399, 1, 1), (600_399, 2, 2), (200_401, 1, 2), (600_399, 0, 14), (600_399, 2, 15), (200_401, 1, 15)];
+    assert_eq!(said, expected);
+    let metadata = events[0].get("metadata").and_then(Json::as_object).unwrap();
+    assert_eq!((text(metadata, "version"), text(metadata, "correlation_uid")), (OCSF_VERSION, "s1"));
+    let whole: String = events.into_iter().map(|event| Json::from(event).to_text()).collect();
+    assert!(!whole.contains("invoices"), "{whole}");
+}
+
+#[test]
+fn a_period_begins_at_its_beginning_and_ends_before_its_end() {
+    let session = session();
+    let at = session.calls[0].at.unix_millis();
+    for (since, until, is_in) in [(at, at + 1, true), (at + 1, at + 2, false), (at - 1, at, false)] {
+        assert_eq!(!ocsf_events(&session, Some(since), Some(until)).is_empty(), is_in);
+    }
 }

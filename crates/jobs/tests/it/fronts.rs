@@ -51,6 +51,7 @@ fn work(replayable: Option<(String, Sha256Digest)>) -> Work {
         supersedes: None,
         replayable,
         durable: false,
+        asked_in: tracing::Span::none(),
     }
 }
 

@@ -102,6 +102,7 @@ fn work(of: &str, text: String) -> Work {
         supersedes: None,
         replayable: None,
         durable: false,
+        asked_in: tracing::Span::none(),
     }
 }
 

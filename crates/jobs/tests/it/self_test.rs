@@ -35,6 +35,7 @@ fn submit(jobs: &Verifications, text: &str, durable: bool) -> ReceiptId {
         supersedes: None,
         replayable: None,
         durable,
+        asked_in: tracing::Span::none(),
     });
     match submitted {
         Ok(Submitted::New(id)) => id,

@@ -98,7 +98,8 @@ fn jobs(workers: usize) -> (Home, Verifications) {
 fn submit(jobs: &Verifications, of: &str, text: String) -> ReceiptId {
     let request = Request::read(text.as_bytes(), Format::Json, None).unwrap();
     let (tenant, chain) = (of.parse().unwrap(), "main".to_owned());
-    let work = Work { tenant, request, text, chain, supersedes: None, replayable: None, durable: false };
+    let asked_in = tracing::Span::none();
+    let work = Work { tenant, request, text, chain, supersedes: None, replayable: None, durable: false, asked_in };
     match jobs.submit(work).unwrap() {
         Submitted::New(id) => id,
         Submitted::Same(id) => panic!("{id} is another's"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
 from collections.abc import Callable
 from typing import Any
@@ -224,6 +225,14 @@ def inspect_ai(guard: Guard, args: Args, ran: Ran) -> str:
         raise RuntimeError(sample.error.message)
     told = next(message for message in sample.messages if isinstance(message, ChatMessageTool))
     return told.error.message if told.error else told.text
+
+
+def is_installed(name: str) -> bool:
+    """Whether what this host needs is installed."""
+    try:
+        return importlib.util.find_spec(HOSTS[name][1]) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 HOSTS: dict[str, tuple[Host, str]] = {

@@ -8,6 +8,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from adapters.more_hosts import MORE_HOSTS
+
 from proofmark_sdk import Guard
 
 Args = dict[str, Any]
@@ -244,6 +246,7 @@ HOSTS: dict[str, tuple[Host, str]] = {
     "agent_framework": (agent_framework, "agent_framework"),
     "pydantic_ai": (pydantic_ai, "pydantic_ai"),
     "inspect_ai": (inspect_ai, "inspect_ai"),
+    **MORE_HOSTS,
 }
 """Each host, and the module that has to be installed for it."""
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
 from collections.abc import Callable
 from typing import Any
+
+from adapters.more_hosts import MORE_HOSTS
 
 from proofmark_sdk import Guard
 
@@ -226,6 +229,14 @@ def inspect_ai(guard: Guard, args: Args, ran: Ran) -> str:
     return told.error.message if told.error else told.text
 
 
+def is_installed(name: str) -> bool:
+    """Whether what this host needs is installed."""
+    try:
+        return importlib.util.find_spec(HOSTS[name][1]) is not None
+    except ModuleNotFoundError:
+        return False
+
+
 HOSTS: dict[str, tuple[Host, str]] = {
     "langchain": (langchain, "langchain"),
     "langchain_async": (langchain_async, "langchain"),
@@ -235,6 +246,7 @@ HOSTS: dict[str, tuple[Host, str]] = {
     "agent_framework": (agent_framework, "agent_framework"),
     "pydantic_ai": (pydantic_ai, "pydantic_ai"),
     "inspect_ai": (inspect_ai, "inspect_ai"),
+    **MORE_HOSTS,
 }
 """Each host, and the module that has to be installed for it."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import socket
@@ -10,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adapters.hosts import HOSTS, NO_REPORTS, OWN_REVIEWS, Host
+from adapters.hosts import HOSTS, NO_REPORTS, OWN_REVIEWS, Host, is_installed
+from adapters.more_hosts import APART
 from conftest import Server
 from fake import Fake, Request, response
 
@@ -24,12 +24,8 @@ REQUIRED = os.environ.get("PROOFMARK_REQUIRE_ADAPTERS") == "1"
 @pytest.fixture(params=HOSTS)
 def host(request: pytest.FixtureRequest) -> Host:
     run, module = HOSTS[request.param]
-    try:
-        found = importlib.util.find_spec(module)
-    except ModuleNotFoundError:
-        found = None
-    if found is None:
-        assert not REQUIRED, f"`{module}` is not installed"
+    if not is_installed(request.param):
+        assert not REQUIRED or request.param in APART, f"`{module}` is not installed"
         pytest.skip(f"`{module}` is not installed")
     return run
 

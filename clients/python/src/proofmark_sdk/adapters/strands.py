@@ -1,0 +1,61 @@
+"""Strands Agents: a hook provider that asks before each tool call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from strands.hooks import AfterToolCallEvent, BeforeToolCallEvent, HookOrder, HookProvider, HookRegistry
+
+from ..decision import Decision
+from ..guard import Guard
+from ..not_allowed import NeedsReview, NotAllowed, Terminal, Upstream
+from . import ToolFailed
+
+LAST = HookOrder.SDK_LAST + 1
+"""Behind the hooks that can change a call."""
+
+
+class GuardHooks(HookProvider):
+    """Asks `guard` before each tool call: `Agent(…, hooks=[GuardHooks(guard)])`.
+
+    It runs behind other hooks, and decides on the call as they left it. A call that is not allowed is cancelled with the
+    reasons. With `interrupts`, a call that needs a review interrupts the agent; when it is resumed, the call is decided on again,
+    so the approval has to be given to Proofmark, whatever the response is. `Upstream` and `Terminal` are raised, and end the run.
+    """
+
+    def __init__(self, guard: Guard, *, interrupts: bool = False) -> None:
+        self.guard = guard
+        self.interrupts = interrupts
+        # By the id of the call.
+        self.running: dict[str, Decision] = {}
+
+    def register_hooks(self, registry: HookRegistry, **named: Any) -> None:
+        registry.add_callback(BeforeToolCallEvent, self.before, order=LAST)
+        registry.add_callback(AfterToolCallEvent, self.after)
+
+    async def before(self, event: BeforeToolCallEvent) -> None:
+        use, tool = event.tool_use, event.selected_tool
+        if event.cancel_tool:
+            return
+        if tool is not None and tool.tool_name != use["name"]:
+            # Which of the two runs depends on how they came to differ.
+            event.cancel_tool = f"`{use['name']}` was not executed: another hook has put `{tool.tool_name}` in its place"
+            return
+        try:
+            decision = await self.guard.acheck(use["name"], use["input"], call_id=use["toolUseId"])
+        except (Upstream, Terminal):
+            raise
+        except NotAllowed as error:
+            if self.interrupts and isinstance(error, NeedsReview):
+                # The first time this ends the run. Once it is resumed, this returns, and there is still no approval.
+                event.interrupt("proofmark", {"decision_id": error.decision.id, "url": error.url, "said": str(error)})
+            event.cancel_tool = Guard.tool_result(error)
+            return
+        event.tool_use = {**use, "input": decision.args}
+        self.running[use["toolUseId"]] = decision
+
+    async def after(self, event: AfterToolCallEvent) -> None:
+        decision = self.running.pop(event.tool_use["toolUseId"], None)
+        if decision and event.cancel_message is None:
+            failed = ToolFailed(str(event.result["content"])) if event.result["status"] == "error" else None
+            await self.guard.areport(decision, error=event.exception or failed)

@@ -1,0 +1,122 @@
+"""More hosts, as in `hosts.py`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from proofmark_sdk import Guard
+
+if TYPE_CHECKING:
+    from adapters.hosts import Args, Host, Ran
+
+sys.path.append(str(Path(__file__).parents[2] / "examples"))
+
+
+REFUND = "mcp__shop__refund"
+
+
+def claude_agent_sdk(guard: Guard, args: Args, ran: Ran) -> str:
+    from proofmark_sdk.adapters.claude_agent_sdk import hooks
+
+    return claude(hooks(guard, names={REFUND: "refund"}), args, ran)[0]
+
+
+def claude(hooks: Any, args: Args, ran: Ran, **more: Any) -> list[str]:
+    """Claude Code with these hooks: what the model was told of its call, and what it said afterwards."""
+    import scripted_claude
+    from claude_agent_sdk import (
+        AssistantMessage,
+        ClaudeAgentOptions,
+        TextBlock,
+        ToolResultBlock,
+        UserMessage,
+        create_sdk_mcp_server,
+        query,
+        tool,
+    )
+
+    named = {"amount": {"type": "integer"}, "ticket": {"type": "string"}}
+
+    @tool("refund", "Refunds.", {"type": "object", "properties": named, "required": ["amount"]})
+    async def refund(given: Args) -> Args:
+        ran.append(given)
+        if given["amount"] == 1:
+            raise OSError("the bank is closed")
+        return {"content": [{"type": "text", "text": f"refunded {given['amount']}"}]}
+
+    async def run(folder: str) -> list[str]:
+        options = ClaudeAgentOptions(
+            tools=[],
+            mcp_servers={"shop": create_sdk_mcp_server("shop", tools=[refund])},
+            allowed_tools=[REFUND],
+            hooks=hooks,
+            setting_sources=[],
+            cwd=folder,
+            # Root needs the last one for the mode without permissions.
+            env={**scripted_claude.environment(REFUND, [args], folder), "IS_SANDBOX": "1"},
+            **more,
+        )
+        said: list[str] = []
+        async for message in query(prompt="Refund.", options=options):
+            blocks = message.content if isinstance(message, UserMessage | AssistantMessage) else ()
+            said += [str(block.content) for block in blocks if isinstance(block, ToolResultBlock)]
+            said += [block.text for block in blocks if isinstance(block, TextBlock)]
+        return said
+
+    with tempfile.TemporaryDirectory() as folder:
+        return asyncio.run(run(folder))
+
+
+def strands(guard: Guard, args: Args, ran: Ran) -> str:
+    from proofmark_sdk.adapters.strands import GuardHooks
+
+    agent = strands_agent(args, ran, [GuardHooks(guard)])
+    agent("Refund.")
+    return strands_told(agent)
+
+
+def strands_agent(args: Args, ran: Ran, hooks: list[Any]) -> Any:
+    import json
+
+    from strands import Agent, tool
+    from strands.models import Model
+
+    script = iter([args])
+
+    @tool
+    def refund(amount: int, ticket: str = "none") -> str:
+        """Refunds."""
+        ran.append({"amount": amount, "ticket": ticket})
+        if amount == 1:
+            raise OSError("the bank is closed")
+        return f"refunded {amount}"
+
+    class Scripted(Model):
+        get_config = update_config = structured_output = lambda self, *given, **named: {}
+
+        async def stream(self, messages: Any, *given: Any, **named: Any) -> Any:
+            if call := next(script, None):
+                yield {"contentBlockStart": {"start": {"toolUse": {"toolUseId": "call-1", "name": "refund"}}}}
+                yield {"contentBlockDelta": {"delta": {"toolUse": {"input": json.dumps(call)}}}}
+                yield {"contentBlockStop": {}}
+            yield {"messageStop": {"stopReason": "tool_use" if call else "end_turn"}}
+
+    return Agent(Scripted(), tools=[refund], hooks=hooks, callback_handler=None)
+
+
+def strands_told(agent: Any) -> str:
+    blocks = [block for message in agent.messages for block in message["content"]]
+    return next(str(block["toolResult"]["content"][0]["text"]) for block in blocks if "toolResult" in block)
+
+
+MORE_HOSTS: dict[str, tuple[Host, str]] = {
+    "claude_agent_sdk": (claude_agent_sdk, "claude_agent_sdk"),
+    "strands": (strands, "strands"),
+}
+
+APART = {"strands"}
+"""Hosts that cannot be installed beside the others."""

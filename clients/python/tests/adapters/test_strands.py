@@ -1,0 +1,96 @@
+"""What only Strands does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("strands", reason="`strands` is not installed")
+
+from adapters.more_hosts import strands_agent, strands_told
+from conftest import Server, run
+from strands.hooks import BeforeToolCallEvent, HookProvider, HookRegistry
+from strands.types.exceptions import EventLoopException
+
+from proofmark_sdk import Guard, Terminal, Upstream
+from proofmark_sdk.adapters.strands import GuardHooks
+
+AGENT = {"id": "bot"}
+
+
+class Changes(HookProvider):
+    """A hook of somebody else."""
+
+    def __init__(self, **changes: Any) -> None:
+        self.changes = changes
+
+    def register_hooks(self, registry: HookRegistry, **named: Any) -> None:
+        registry.add_callback(BeforeToolCallEvent, self.change)
+
+    def change(self, event: BeforeToolCallEvent) -> None:
+        event.tool_use = {**event.tool_use, **self.changes}
+
+
+def test_the_call_that_another_hook_has_changed_is_decided_on(server: Server) -> None:
+    ran: list[dict[str, Any]] = []
+    own = GuardHooks(Guard(server.client()))
+    # It is added later, and yet runs first.
+    agent = strands_agent({"amount": 20, "ticket": "T-1"}, ran, [own, Changes(input={"amount": 20})])
+    agent("Refund.")
+    assert ran == []
+    assert "The refund names no ticket." in strands_told(agent)
+
+
+def test_a_call_of_a_tool_in_place_of_another_is_cancelled(server: Server) -> None:
+    ran: list[dict[str, Any]] = []
+    own = GuardHooks(Guard(server.client()))
+    agent = strands_agent({"amount": 20, "ticket": "T-1"}, ran, [Changes(name="echo"), own])
+    agent("Refund.")
+    assert ran == []
+    assert "`echo` was not executed" in strands_told(agent)
+
+
+@pytest.mark.parametrize(("tool", "kind"), [("publish", Upstream), ("drop_database", Terminal)])
+def test_what_the_agent_cannot_change_ends_the_run(server: Server, tool: str, kind: type[Exception]) -> None:
+    own = Guard(server.client(), context={"upstream": {"ready": False}})
+    check = own.acheck
+    own.acheck = lambda name, args, **named: check(tool, args, **named)  # type: ignore[method-assign, assignment, misc]
+    ran: list[dict[str, Any]] = []
+    with pytest.raises(EventLoopException) as raised:
+        strands_agent({"amount": 20, "ticket": "T-1"}, ran, [GuardHooks(own)])("Refund.")
+    assert isinstance(raised.value.__cause__, kind)
+    assert ran == []
+
+
+@pytest.mark.parametrize("is_approved", [False, True])
+def test_an_interrupted_call_runs_only_with_an_approval(server: Server, binary: str, is_approved: bool) -> None:
+    ran: list[dict[str, Any]] = []
+    amount = 300 + (1 if is_approved else 0)
+    own = GuardHooks(Guard(server.client(), agent=AGENT), interrupts=True)
+    agent = strands_agent({"amount": amount, "ticket": "T-1"}, ran, [own])
+    done = agent("Refund.")
+    assert done.stop_reason == "interrupt" and ran == []
+    [interrupt] = done.interrupts
+    if is_approved:
+        said = ("--key", "ann", "--note", "it is fine", "--yes")
+        run(binary, server.home, "decision", "approve", interrupt.reason["decision_id"], *said)
+    # Whatever the response says, the word of a person counts only where Proofmark has it.
+    agent([{"interruptResponse": {"interruptId": interrupt.id, "response": "approved"}}])
+    assert [args["amount"] for args in ran] == ([amount] if is_approved else [])
+    if not is_approved:
+        assert "A person must review it first" in strands_told(agent)
+
+
+def test_an_execution_that_fails_is_reported(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[dict[str, Any]] = []
+    reports: list[BaseException | None] = []
+    own = Guard(server.client())
+
+    async def report(decision: Any, *, error: BaseException | None = None) -> None:
+        reports.append(error)
+
+    monkeypatch.setattr(own, "areport", report)
+    strands_agent({"amount": 1, "ticket": "T-1"}, ran, [GuardHooks(own)])("Refund.")
+    assert len(ran) == 1
+    assert "the bank is closed" in str(reports[0])

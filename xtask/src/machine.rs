@@ -218,24 +218,52 @@ const fn for_processor(x64: &'static str, arm64: &'static str) -> &'static str {
     if cfg!(target_arch = "aarch64") { arm64 } else { x64 }
 }
 
+/// Frameworks of agents for which `clients/npm` has adapters, and in which version.
+const NPM_FRAMEWORKS: [(&str, &str); 6] = [
+    ("@anthropic-ai/claude-agent-sdk", "0.3.330"),
+    ("@mastra/core", "1.71.0"),
+    ("@openai/agents", "0.20.0"),
+    ("ai", "7.0.173"),
+    ("promptfoo", "0.123.1"),
+    ("zod", "4.6.7"),
+];
+
 /// The folder `node_modules` with the npm packages that tests need, below `target`; with the coding agents where tests must run these.
 ///
 /// `None`, with a message, where npm is missing: the tests that need it skip, as do those of a package that is missing.
 pub fn node_modules(target: &Path, with_agents: bool) -> Option<PathBuf> {
-    let folder = target.join("npm");
-    let modules = folder.join("node_modules");
     let agents: &[_] = if with_agents { &AGENTS } else { &[] };
-    let missing = || NPM_PACKAGES.iter().chain(agents).filter(|package| !has_npm_package(&modules, package));
+    node_modules_of(&target.join("npm"), &[&NPM_PACKAGES, agents].concat(), &[])
+}
+
+/// As [`node_modules`], with the frameworks of agents, and the Node.js and the coding agent of `modules` that they are run with.
+///
+/// Without what npm calls optional: several hundred megabytes, and a coding agent a second time.
+pub fn node_frameworks(target: &Path, modules: &Path) -> Option<PathBuf> {
+    let frameworks = node_modules_of(&target.join("npm-frameworks"), &NPM_FRAMEWORKS, &["--omit=optional"])?;
+    for package in [NODE, CLAUDE] {
+        let place = frameworks.join(package);
+        // One that cannot be made is missed by the test that needs it.
+        drop(place.parent().map(std::fs::create_dir_all));
+        drop(std::os::unix::fs::symlink(modules.join(package), place));
+    }
+    Some(frameworks)
+}
+
+fn node_modules_of(folder: &Path, packages: &[(&str, &str)], more: &[&str]) -> Option<PathBuf> {
+    let modules = folder.join("node_modules");
+    let missing = || packages.iter().filter(|package| !has_npm_package(&modules, package));
     let install = |packages: &mut dyn Iterator<Item = &(&str, &str)>| {
         let packages = packages.map(|(name, version)| format!("{name}@{version}"));
         // Without their scripts: none is needed, and they would run with the rights of this user.
         let options = ["--ignore-scripts", "--save-exact", "--no-audit", "--no-fund", "--loglevel=error"];
-        run_quietly(Command::new("npm").arg("install").args(options).arg("--prefix").arg(&folder).args(packages))
+        let mut npm = Command::new("npm");
+        run_quietly(npm.arg("install").args(options).args(more).arg("--prefix").arg(folder).args(packages))
     };
     if missing().next().is_none() {
         return Some(modules);
     }
-    if !succeeds(Command::new("npm").arg("--version")) || std::fs::create_dir_all(&folder).is_err() {
+    if !succeeds(Command::new("npm").arg("--version")) || std::fs::create_dir_all(folder).is_err() {
         eprintln!("xtask: `npm` is missing, tests that need its packages will skip");
         return None;
     }

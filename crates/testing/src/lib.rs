@@ -132,6 +132,10 @@ pub fn python_with_schemathesis() -> Option<PathBuf> {
 /// The variable with the path of a Python that has frameworks of agents.
 pub const FRAMEWORKS: &str = "PROOFMARK_FRAMEWORKS";
 
+/// The variables with the folders of npm packages.
+const NODE_MODULES: &str = "PROOFMARK_NODE_MODULES";
+pub const NODE_FRAMEWORKS: &str = "PROOFMARK_NODE_FRAMEWORKS";
+
 /// A Python that has `module`, a framework of agents: the one that [`FRAMEWORKS`] names. `None` after a skip for the need `frameworks`, which
 /// is large, and which only CI requires.
 pub fn python_with_framework(module: &str) -> Option<PathBuf> {
@@ -162,18 +166,24 @@ pub fn has_module(python: &Path, module: &str) -> bool {
 
 /// The folder `node_modules` that `PROOFMARK_NODE_MODULES` names, if it has all of `packages`; `None` after a skip.
 pub fn node_modules_with(packages: &[&str]) -> Option<PathBuf> {
-    modules_with("npm", packages)
+    modules_with(NODE_MODULES, "npm", packages)
 }
 
 /// As [`node_modules_with`], if it has the package of a whole coding agent: the need `hosts`, which is large, and which only CI
 /// requires.
 pub fn node_modules_with_host(package: &str) -> Option<PathBuf> {
-    modules_with("hosts", &[package])
+    modules_with(NODE_MODULES, "hosts", &[package])
 }
 
-fn modules_with(need: &str, packages: &[&str]) -> Option<PathBuf> {
-    let Some(modules) = std::env::var_os("PROOFMARK_NODE_MODULES").map(PathBuf::from) else {
-        skip(need, "PROOFMARK_NODE_MODULES names no folder `node_modules`; `cargo xtask test` makes one");
+/// The folder `node_modules` that [`NODE_FRAMEWORKS`] names, if it has all of `packages`: frameworks of agents. `None` after a skip for the
+/// need `frameworks`.
+pub fn node_frameworks_with(packages: &[&str]) -> Option<PathBuf> {
+    modules_with(NODE_FRAMEWORKS, "frameworks", packages)
+}
+
+fn modules_with(variable: &str, need: &str, packages: &[&str]) -> Option<PathBuf> {
+    let Some(modules) = std::env::var_os(variable).map(PathBuf::from) else {
+        skip(need, &format!("{variable} names no folder `node_modules`; `cargo xtask test` makes one"));
         return None;
     };
     if let Some(missing) = packages.iter().find(|package| !modules.join(package).join("package.json").exists()) {

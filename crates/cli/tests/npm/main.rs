@@ -203,7 +203,7 @@ fn run_adapters(modules: &Path, options: &[&str], files: &[&str]) {
 
 #[test]
 fn the_adapters_work_in_their_frameworks() {
-    let Some(modules) = proofmark_testing::node_modules_with(&FRAMEWORKS) else { return };
+    let Some(modules) = proofmark_testing::node_frameworks_with(&FRAMEWORKS) else { return };
     run_adapters(&modules, &["--test-skip-pattern=claude"], &["adapters", "examples", "reviews"]);
 }
 
@@ -211,17 +211,13 @@ fn the_adapters_work_in_their_frameworks() {
 fn the_adapter_works_in_the_claude_agent_sdk() {
     let claude = format!("@anthropic-ai/claude-code-linux-{PROCESSOR}");
     let packages = [NODE, "@anthropic-ai/claude-agent-sdk", "zod", &claude];
-    let Some(modules) =
-        packages.iter().map(|package| proofmark_testing::node_modules_with_host(package)).collect::<Option<Vec<_>>>()
-    else {
-        return;
-    };
-    run_adapters(&modules[0], &["--test-name-pattern=claude"], &["adapters", "examples"]);
+    let Some(modules) = proofmark_testing::node_frameworks_with(&packages) else { return };
+    run_adapters(&modules, &["--test-name-pattern=claude"], &["adapters", "examples"]);
 }
 
 #[test]
 fn the_assertion_works_in_promptfoo() {
-    let Some(modules) = proofmark_testing::node_modules_with(&[NODE, "promptfoo"]) else { return };
+    let Some(modules) = proofmark_testing::node_frameworks_with(&[NODE, "promptfoo"]) else { return };
     run_adapters(&modules, &[], &["promptfoo"]);
 }
 

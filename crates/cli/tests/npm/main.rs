@@ -27,6 +27,7 @@ const NOT_PACKED: [&str; 2] = ["node_modules", "types"];
 /// What a program that uses the package may look like.
 const CONSUMER: &str = r#"
 import { type Decision, type Job, type NotAllowed, type Receipt, Client, Guard, Local, NeedsReview, NoDecision, guarded } from "proofmark";
+import { guardedTools } from "proofmark/ai";
 
 interface Options { toolCallId: string; abortSignal?: AbortSignal }
 async function execute(input: { amount: number; ticket?: string | undefined }, options: Options): Promise<{ done: true }> {
@@ -36,6 +37,7 @@ async function execute(input: { amount: number; ticket?: string | undefined }, o
 const guard = new Guard(new Client({ baseUrl: "http://127.0.0.1:9", apiKey: "k", timeoutMs: 1000 }), { agent: { id: "a" }, classes: { refund: "payment" }, wait: 0 });
 const tool: typeof execute = guarded(execute, { guard, tool: "refund", target: input => input.ticket ?? "", args: ({ amount }) => ({ amount }) });
 const generic: <T extends object>(input: T) => Promise<T> = guarded(async <T extends object>(input: T) => input, { guard, tool: "same" });
+export const tools: { refund: { execute: typeof execute } } = guardedTools(guard, { refund: { execute } });
 const error: NotAllowed = await tool({ amount: 1 }, { toolCallId: "c" }).then(({ done }): never => { throw done; }, error => error);
 if (!(error instanceof NoDecision) || error instanceof NeedsReview) throw error;
 const cause: unknown = error.cause, decision: Decision | undefined = error.decision;
@@ -204,7 +206,7 @@ fn run_adapters(modules: &Path, options: &[&str], files: &[&str]) {
 #[test]
 fn the_adapters_work_in_their_frameworks() {
     let Some(modules) = proofmark_testing::node_frameworks_with(&FRAMEWORKS) else { return };
-    run_adapters(&modules, &["--test-skip-pattern=claude"], &["adapters", "examples", "reviews"]);
+    run_adapters(&modules, &["--test-skip-pattern=claude"], &["adapters", "examples", "frameworks"]);
 }
 
 #[test]

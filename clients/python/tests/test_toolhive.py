@@ -1,0 +1,85 @@
+"""The webhook for ToolHive, with requests as ToolHive signs them."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+WEBHOOK = Path(__file__).parents[1] / "examples/toolhive_webhook.py"
+SECRET = "a secret"
+
+
+@pytest.fixture(scope="module")
+def url(binary: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    place = tmp_path_factory.mktemp("webhook")
+    (place / "proofmark").symlink_to(binary)
+    env = {**os.environ, "PATH": f"{place}:{os.environ['PATH']}", "PROOFMARK_HOME": str(place / "home"), "TOOLHIVE_SECRET": SECRET}
+    argv = [sys.executable, str(WEBHOOK), "0"]
+    process = subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().split()[-1]
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def asked(url: str, message: Any, *, secret: str = SECRET, at: int | None = None, text: str | None = None) -> httpx.Response:
+    context = {"server_name": "shop", "source_ip": "127.0.0.1", "transport": "sse"}
+    request = {"version": "v0.1.0", "uid": "7", "principal": None, "mcp_request": message, "context": context}
+    body = (text or json.dumps(request)).encode()
+    at = at or int(time.time())
+    signature = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
+    headers = {"X-ToolHive-Timestamp": str(at), "X-ToolHive-Signature": f"sha256={signature}"}
+    return httpx.post(url, content=body, headers=headers, timeout=30)
+
+
+def call(**args: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "refund", "arguments": args}}
+
+
+@pytest.mark.parametrize(
+    ("message", "allowed", "said"),
+    [
+        (call(amount=20, ticket="T-1"), True, ""),
+        ({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, True, ""),
+        (call(amount=20), False, "The refund names no ticket."),
+        (call(amount=200), False, "A person must review it first"),
+        ({"jsonrpc": "2.0", "id": 1, "method": "tools/call"}, False, "no decision"),
+        ([call(amount=20, ticket="T-1")], False, "no request"),
+        (None, False, "no request"),
+        ({**call(), "params": {"name": "list", "Arguments": {"amount": 500}}}, False, "other letters"),
+    ],
+)
+def test_only_allowed_calls_pass(url: str, message: Any, allowed: bool, said: str) -> None:
+    answer = asked(url, message).json()
+    assert (answer["version"], answer["uid"], answer["allowed"]) == ("v0.1.0", "7", allowed)
+    assert said in answer["message"]
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"mcp_request": {"method": "tools/list", "Method": "tools/call"}}', "[" * 100_000])
+def test_what_can_be_read_in_two_ways_does_not_pass(url: str, text: str) -> None:
+    assert asked(url, None, text=text).json()["allowed"] is False
+
+
+def test_who_has_not_signed_is_not_answered(url: str) -> None:
+    assert asked(url, call(amount=20, ticket="T-1"), secret="another").status_code == 401
+    assert asked(url, call(amount=20, ticket="T-1"), at=int(time.time()) - 3600).status_code == 401
+
+
+def test_it_does_not_start_without_a_secret(binary: str, tmp_path: Path) -> None:
+    (tmp_path / "proofmark").symlink_to(binary)
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "TOOLHIVE_SECRET": ""}
+    done = subprocess.run([sys.executable, str(WEBHOOK), "0"], env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "TOOLHIVE_SECRET" in done.stderr and "Traceback" not in done.stderr

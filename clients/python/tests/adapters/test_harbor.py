@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import run
 
-TESTS = Path(__file__).parents[1] / "examples/harbor/tests"
+TESTS = Path(__file__).parents[2] / "examples/harbor/tests"
 
 
 @pytest.fixture

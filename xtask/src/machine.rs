@@ -116,6 +116,10 @@ const FRAMEWORKS: [(&str, &str); 12] = [
     ("pytest", "pytest"),
 ];
 
+/// One that needs other versions than they do.
+const FRAMEWORK_APART: [(&str, &str); 3] =
+    [("httpx", "httpx==0.28.1"), ("pytest", "pytest"), ("strands", "strands-agents==1.62.0")];
+
 /// A Python with the packages that tests need, in an environment of its own below `target`.
 ///
 /// `None`, with a message, where it cannot be made: the tests that need it skip, as do those of a package that is missing.
@@ -132,9 +136,10 @@ pub fn python_with_packages(target: &Path) -> Option<PathBuf> {
     Some(python)
 }
 
-/// As [`python_with_packages`], with the frameworks of agents.
-pub fn python_with_frameworks(target: &Path) -> Option<PathBuf> {
-    python_with(&target.join("frameworks"), &FRAMEWORKS)
+/// As [`python_with_packages`], with the frameworks of agents: a Python with most of them, and one with the one that stands apart.
+pub fn pythons_with_frameworks(target: &Path) -> [Option<PathBuf>; 2] {
+    let most = python_with(&target.join("frameworks"), &FRAMEWORKS);
+    [most, python_with(&target.join("framework-apart"), &FRAMEWORK_APART)]
 }
 
 /// As [`python_with_packages`], with schemathesis and nothing else.
@@ -187,7 +192,7 @@ const AGENTS: [(&str, &str); 5] = [
 ];
 
 /// What other tests load from npm, and in which version.
-const NPM_PACKAGES: [(&str, &str); 17] = [
+const NPM_PACKAGES: [(&str, &str); 18] = [
     ("@modelcontextprotocol/conformance", "0.1.16"),
     ("@modelcontextprotocol/inspector", "2.12.0"),
     ("@modelcontextprotocol/sdk", "1.32.2"),
@@ -204,6 +209,7 @@ const NPM_PACKAGES: [(&str, &str); 17] = [
     ("mocha", "12.0.3"),
     // A newer Node.js than Debian's, which some of these need.
     (NODE, "22.23.3"),
+    ("oidc-provider", "9.13.3"),
     ("playwright-core", "1.65.1"),
     ("typescript", "7.0.2"),
     ("vitest", "4.1.12"),

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, anyhow};
 use proofmark_testing::home::ENGINE;
 use proofmark_testing::postgres::{self, Cluster};
-use proofmark_testing::{FRAMEWORKS, NODE_FRAMEWORKS, REQUIRE, SCHEMATHESIS, is_required};
+use proofmark_testing::{FRAMEWORK_APART, FRAMEWORKS, NODE_FRAMEWORKS, REQUIRE, SCHEMATHESIS, is_required};
 use xtask::machine::{self, AGENTS_NEED, FRAMEWORKS_NEED};
 use xtask::nextest::Nextest;
 use xtask::step::{Steps, cargo, is_ci};
@@ -68,7 +68,7 @@ pub(crate) struct Runner {
     python: Option<PathBuf>,
     schemathesis: Option<PathBuf>,
     /// Of Python and of npm.
-    frameworks: (Option<PathBuf>, Option<PathBuf>),
+    frameworks: ([Option<PathBuf>; 2], Option<PathBuf>),
     node: Option<PathBuf>,
     /// `PATH` of the tests.
     path: OsString,
@@ -90,10 +90,10 @@ impl Runner {
             let (python, schemathesis) =
                 (machine::python_with_packages(target), machine::python_with_schemathesis(target));
             let is_asked_for = is_required(FRAMEWORKS_NEED, &required);
-            let frameworks = is_asked_for.then(|| machine::python_with_frameworks(target)).flatten();
+            let pythons = is_asked_for.then(|| machine::pythons_with_frameworks(target)).unwrap_or_default();
             let asked = node.as_ref().filter(|_| is_asked_for);
             let node_frameworks = asked.and_then(|modules| machine::node_frameworks(target, modules));
-            (Nextest::provide(target), python, schemathesis, node, (frameworks, node_frameworks))
+            (Nextest::provide(target), python, schemathesis, node, (pythons, node_frameworks))
         };
         let (nextest, python, schemathesis, node, frameworks) = std::thread::scope(|scope| {
             let installing = scope.spawn(install);
@@ -165,7 +165,8 @@ impl Runner {
     fn run(&self, steps: &mut Steps, title: &str, mut command: Command) -> anyhow::Result<()> {
         command.envs(self.server.iter().map(|server| (postgres::SHARED, server.superuser_url())));
         command.envs(self.python.iter().map(|python| ("PROOFMARK_PYTHON", python)));
-        command.envs(self.frameworks.0.iter().map(|python| (FRAMEWORKS, python)));
+        let pythons = [FRAMEWORKS, FRAMEWORK_APART].into_iter().zip(&self.frameworks.0);
+        command.envs(pythons.filter_map(|(name, python)| Some((name, python.as_ref()?))));
         command.envs(self.frameworks.1.iter().map(|modules| (NODE_FRAMEWORKS, modules)));
         command.envs(self.schemathesis.iter().map(|python| (SCHEMATHESIS, python)));
         command.envs(self.node.iter().map(|node| ("PROOFMARK_NODE_MODULES", node)));
@@ -238,7 +239,7 @@ mod tests {
             nextest: None,
             python: None,
             schemathesis: None,
-            frameworks: (None, None),
+            frameworks: Default::default(),
             node: None,
             path: "".into(),
             server: None,

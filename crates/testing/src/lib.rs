@@ -137,13 +137,16 @@ const NODE_MODULES: &str = "PROOFMARK_NODE_MODULES";
 /// The variable with the folder of npm packages that are frameworks of agents.
 pub const NODE_FRAMEWORKS: &str = "PROOFMARK_NODE_FRAMEWORKS";
 
-/// A Python that has `module`, a framework of agents: the one that [`FRAMEWORKS`] names. `None` after a skip for the need `frameworks`, which
-/// is large, and which only CI requires.
-pub fn python_with_framework(module: &str) -> Option<PathBuf> {
-    let python = std::env::var_os(FRAMEWORKS).map(PathBuf::from);
+/// As [`FRAMEWORKS`], with a framework that needs other versions than the others do.
+pub const FRAMEWORK_APART: &str = "PROOFMARK_FRAMEWORK_APART";
+
+/// The Python that `variable` names, [`FRAMEWORKS`] or [`FRAMEWORK_APART`], if it has `module`. `None` after a skip for the need `frameworks`,
+/// which is large, and which only CI requires.
+pub fn python_with_framework(variable: &str, module: &str) -> Option<PathBuf> {
+    let python = std::env::var_os(variable).map(PathBuf::from);
     let found = python.filter(|python| has_module(python, module));
     if found.is_none() {
-        skip("frameworks", &format!("{FRAMEWORKS} names no Python with `{module}`"));
+        skip("frameworks", &format!("{variable} names no Python with `{module}`"));
     }
     found
 }

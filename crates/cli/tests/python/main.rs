@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use proofmark_testing::{FRAMEWORK_APART, FRAMEWORKS};
 use tempfile::TempDir;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_proofmark");
@@ -88,11 +89,11 @@ fn the_wheel_passes_the_tests_of_the_package() {
     }
 }
 
-/// Runs tests of the package from its sources, of which none may be skipped.
-fn tested(python: &Path, folder: &str, variables: &[(&str, &Path)]) {
+/// Runs tests of the package from its sources. What is skipped of `tests/adapters` is of a framework in another environment.
+fn tested(python: &Path, folder: &str, options: &[&str], variables: &[(&str, &Path)]) {
     let place = Path::new(PACKAGE);
     let mut pytest = Command::new(python);
-    pytest.args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--durations=5", folder]).current_dir(place);
+    pytest.args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--durations=5", folder]).args(options);
     // Metadata of the package, which an installation would write.
     let installed = TempDir::new().unwrap();
     let information = installed.path().join(format!("proofmark_sdk-{}.dist-info", env!("CARGO_PKG_VERSION")));
@@ -101,12 +102,15 @@ fn tested(python: &Path, folder: &str, variables: &[(&str, &Path)]) {
     std::fs::write(information.join("METADATA"), metadata).unwrap();
     let path = [installed.path(), &place.join("src"), &place.join("tests")].map(|part| part.display().to_string());
     pytest.env("PYTHONPATH", path.join(":")).env("PYTHONDONTWRITEBYTECODE", "1").env("PROOFMARK_BINARY", BINARY);
-    let printed = run(pytest.envs(variables.iter().copied()));
+    let printed = run(pytest.current_dir(place).envs(variables.iter().copied()));
     println!("{printed}");
-    if let Some(line) = printed.lines().find(|line| line.starts_with("SKIPPED")) {
+    if let Some(line) = printed.lines().find(|line| line.starts_with("SKIPPED") && folder != ADAPTERS) {
         proofmark_testing::skip("python", line);
     }
 }
+
+/// The tests of the adapters, each in an agent of its framework.
+const ADAPTERS: &str = "tests/adapters";
 
 #[test]
 fn receipts_are_verified_offline_as_the_binary_does() {
@@ -115,13 +119,20 @@ fn receipts_are_verified_offline_as_the_binary_does() {
     let conformance = proofmark_testing::conformance("ed25519");
     let folder = conformance.as_deref().and_then(Path::parent);
     let variables: Vec<_> = folder.iter().map(|folder| ("PROOFMARK_CONFORMANCE", *folder)).collect();
-    tested(&python, "tests/offline", &variables);
+    tested(&python, "tests/offline", &[], &variables);
 }
 
 #[test]
 fn agents_of_frameworks_make_no_call_that_was_not_allowed() {
-    if let Some(python) = proofmark_testing::python_with_framework("langchain") {
-        tested(&python, "tests/adapters", &[("PROOFMARK_REQUIRE_ADAPTERS", Path::new("1"))]);
+    if let Some(python) = proofmark_testing::python_with_framework(FRAMEWORKS, "langchain") {
+        tested(&python, ADAPTERS, &["-k", "not strands"], &[("PROOFMARK_REQUIRE_ADAPTERS", Path::new("1"))]);
+    }
+}
+
+#[test]
+fn agents_of_strands_make_no_call_that_was_not_allowed() {
+    if let Some(python) = proofmark_testing::python_with_framework(FRAMEWORK_APART, "strands") {
+        tested(&python, ADAPTERS, &["-k", "strands"], &[]);
     }
 }
 
@@ -136,6 +147,10 @@ fn the_wheel_holds_the_package_and_nothing_else() {
     for name in ["proofmark_sdk/__init__.py", "proofmark_sdk/py.typed"] {
         assert!(names.contains(&name), "`{name}` is missing:\n{listed}");
     }
+    let entries = format!("{information}/entry_points.txt");
+    let print = "import sys, zipfile; print(zipfile.ZipFile(sys.argv[1]).read(sys.argv[2]).decode())";
+    let entries = run(Command::new(&python).args(["-c", print]).arg(&wheel).arg(entries));
+    assert!(entries.contains("[pytest11]\nproofmark = proofmark_sdk.pytest_plugin"), "{entries}");
     for name in ["LICENSE-APACHE", "LICENSE-MIT"] {
         assert!(names.contains(&&*format!("{information}/licenses/{name}")), "`{name}` is missing:\n{listed}");
     }

@@ -44,6 +44,7 @@ const FIXTURE: &[&str] = &[
     "proofmark log init log.example.org/proofmark; proofmark log add --suite suite.yaml; proofmark log prove receipt.json > receipt.tlog-proof",
     "mkdir reviews; for name in ann bob; do PROOFMARK_HOME=../$name proofmark verify request.json --json > reviews/$name.json; echo \"reviewer $name $(PROOFMARK_HOME=../$name proofmark key show --as signer-id)\" >> reviewers.txt; done; proofmark quorum --receipts reviews --threshold 2 > quorum.jsonl",
     "{ printf 'log '; proofmark log show | sed -n 's/^  key *//p'; echo 'quorum none'; } > policy.txt; cp policy.txt logs.txt",
+    "printf 'version: 1\\nrules: [{claim: groups, has: payments, role: agent, tenant: acme}]\\n' > map.yaml",
     "git init -q . && git add project && git commit -q -m one && git init -q --bare ci.git",
 ];
 

@@ -19,6 +19,8 @@ pub const TELEMETRY: &str = "proofmark_telemetry";
 
 /// The longest name or id that is told, in bytes: others choose many of them.
 const MAX_TOLD: usize = 256;
+/// From how many bytes on a part of a path, with letters and digits, is taken for random.
+const RANDOM_BYTES: usize = 16;
 /// `gen_ai.operation.name` of a call.
 const EXECUTE_TOOL: &str = "execute_tool";
 /// The name of what a verdict is the result of.
@@ -252,16 +254,31 @@ fn is_fault(error: &str) -> bool {
     }
 }
 
-/// The URI of a resource, where nothing in it is likely to be secret: credentials stand before the host, in queries and in fragments, and
-/// a URI without a host may be the content itself.
+/// The URI of a resource, where nothing in it is likely to be secret. Credentials stand before the host, in queries, in fragments and in
+/// parameters; a URI without a host may be the content itself; and the path of a web address may be a capability, so only its host is told.
 fn public_uri(uri: &str) -> Option<&str> {
     let (scheme, rest) = uri.split_once("://")?;
     let is_plain = uri.len() <= MAX_TOLD && uri.bytes().all(|byte| byte.is_ascii_graphic());
     let is_scheme =
         !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
-    let has_secret = rest.contains(['@', '?', '#', '%'])
+    let told = match scheme {
+        "http" | "https" => {
+            let host = rest.find(['/', '?', '#', ';']).unwrap_or(rest.len());
+            uri.get(..scheme.len() + "://".len() + host)?
+        }
+        _ => uri,
+    };
+    let rest = told.get(scheme.len() + "://".len()..)?;
+    let has_secret = rest.contains(['@', '?', '#', '%', ';'])
+        || rest.split(['/', '.']).any(is_random)
         || proofmark_boundary::taint::labels(uri).iter().any(|(label, _)| *label == "credential");
-    (is_plain && is_scheme && !has_secret).then_some(uri)
+    (is_plain && is_scheme && !has_secret).then_some(told)
+}
+
+/// Whether a part of a path may be drawn at random.
+fn is_random(part: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| part.bytes().any(|byte| is(&byte));
+    part.len() >= RANDOM_BYTES && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
 }
 
 /// The beginning of a text, at most [`MAX_TOLD`] bytes.
@@ -284,17 +301,19 @@ mod tests {
         for uri in ["file:///home/user/report.pdf", "postgres://database/customers/schema", "note+x://a"] {
             assert_eq!(public_uri(uri), Some(uri));
         }
+        for uri in ["https://host/x?token=1", "https://host/x#token", "https://host/reset/a1", "https://host;p", "https://host"] {
+            assert_eq!(public_uri(uri), Some("https://host"));
+        }
         let long = format!("file:///{}", "x".repeat(MAX_TOLD));
         let token = format!("repo://ghp_{}", "a1B2".repeat(9));
         for uri in [
             "https://user:password@host/x",
-            "https://host/x?token=1",
-            "https://host/x#token",
             "data:text/plain,secret",
             "memo:secret",
             "://x",
             "file:///a b",
-            "https://host/%74",
+            "otpauth://totp/JBSWY3DPEHPK3PXP",
+            "repo://host/p;id=1",
             "",
             &long,
             &token,

@@ -99,7 +99,6 @@ pub(super) fn post(endpoint: &OtlpEndpoint, path: &str, message: &[u8]) -> Resul
 fn exchange(endpoint: &OtlpEndpoint, path: &str, message: &[u8]) -> io::Result<u16> {
     let until = Instant::now() + MAX_TIME;
     let mut stream = connect(endpoint)?;
-    stream.set_write_timeout(Some(MAX_TIME))?;
     let OtlpEndpoint { authority, base, .. } = endpoint;
     let agent = concat!("proofmark/", env!("CARGO_PKG_VERSION"));
     let length = message.len();
@@ -107,19 +106,31 @@ fn exchange(endpoint: &OtlpEndpoint, path: &str, message: &[u8]) -> io::Result<u
         "POST {base}{path} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: {agent}\r\nContent-Type: application/json\r\n\
          Content-Length: {length}\r\nConnection: close\r\n\r\n"
     );
-    stream.write_all(&[head.as_bytes(), message].concat())?;
+    let whole = [head.as_bytes(), message].concat();
+    let mut rest = whole.as_slice();
+    while !rest.is_empty() {
+        stream.set_write_timeout(Some(left(until)?))?;
+        match stream.write(rest)? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            written => rest = rest.get(written..).unwrap_or_default(),
+        }
+    }
     let mut answer = Vec::new();
     let mut part = [0; 256];
     while !answer.contains(&b'\n') && answer.len() < MAX_STATUS {
-        // At least a millisecond: zero would mean without end.
-        let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        stream.set_read_timeout(Some(left))?;
+        stream.set_read_timeout(Some(left(until)?))?;
         match stream.read(&mut part)? {
             0 => break,
             read => answer.extend_from_slice(part.get(..read).unwrap_or_default()),
         }
     }
     status(&answer).ok_or_else(|| io::Error::other("it did not answer in HTTP"))
+}
+
+/// The time that is left: of the whole exchange, and not of each part, so that a collector that takes a byte at a time does not hold it.
+fn left(until: Instant) -> io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
 fn connect(endpoint: &OtlpEndpoint) -> io::Result<TcpStream> {

@@ -134,9 +134,11 @@ impl TokenInUse {
     pub async fn ended(self) {
         let Self { caller: admitted, claims, key, until, mut keys, mut map } = self;
         let is_other = |map: &Arc<ClaimMap>| caller(&admitted.id, map, &claims).as_ref() != Ok(&admitted);
+        let mut ages = keys.clone();
         let key_ended = async {
-            if keys.wait_for(|held| !held.has(&key)).await.is_err() {
-                std::future::pending::<()>().await;
+            tokio::select! {
+                () = key_ended(&mut keys, &key) => {}
+                () = keys_too_old(&mut ages) => {}
             }
         };
         let rules_changed = async {
@@ -148,6 +150,26 @@ impl TokenInUse {
             () = tokio::time::sleep_until(until) => {}
             () = key_ended => {}
             () = rules_changed => {}
+        }
+    }
+}
+
+/// Becomes ready when the issuer does not have this key any more.
+async fn key_ended(keys: &mut watch::Receiver<Held>, key: &IssuerKey) {
+    if keys.wait_for(|held| !held.has(key)).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Becomes ready when the issuer has not answered for so long that none of its keys counts.
+async fn keys_too_old(keys: &mut watch::Receiver<Held>) {
+    loop {
+        let Some(until) = keys.borrow_and_update().until() else { return };
+        tokio::select! {
+            () = tokio::time::sleep_until(until) => return,
+            changed = keys.changed() => if changed.is_err() {
+                std::future::pending::<()>().await;
+            },
         }
     }
 }

@@ -57,6 +57,8 @@ fn the_examples_have_no_findings() {
             let (_, block) = block.split_once('\n').unwrap();
             let block = block.split("```").next().unwrap();
             let is_one = ["boundaries:", "steps:", "requirements:"].iter().any(|mark| block.contains(mark));
+            // A workflow of GitHub has steps, too.
+            let is_one = is_one && !block.contains("uses:");
             if is_one {
                 let digest = format!("sha256:{}", "5".repeat(64));
                 let name = page.file_stem().unwrap().to_str().unwrap();

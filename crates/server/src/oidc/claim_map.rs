@@ -24,6 +24,9 @@ const VERSION: u64 = 1;
 const CHOSEN_BY_PEOPLE: [&str; 8] =
     ["email", "family_name", "given_name", "name", "nickname", "preferred_username", "unique_name", "upn"];
 
+/// Claims that every token has, or that say nothing of who holds it.
+const OF_EVERY_TOKEN: [&str; 2] = ["aud", "iss"];
+
 /// The rules of a server.
 #[derive(Clone, Debug)]
 pub struct ClaimMap {
@@ -120,7 +123,7 @@ impl ClaimMap {
     /// What is suspicious about the rules.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        let weak = self.rules.iter().enumerate().filter(|(_, rule)| rule.conditions.iter().all(Condition::is_weak));
+        let weak = self.rules.iter().enumerate().filter(|(_, rule)| rule.is_weak());
         let warning = |(index, _): (usize, &Rule)| {
             format!("`rules[{index}]` rests on claims that some issuers let people choose; use `sub` or a group")
         };
@@ -166,6 +169,16 @@ impl ClaimMap {
 }
 
 impl Rule {
+    /// Whether it rests on what people may choose: all of its conditions that say something, or the tenant that it gives.
+    fn is_weak(&self) -> bool {
+        let mut telling = self.conditions.iter().filter(|condition| !condition.says_nothing());
+        let of_tenant = match &self.tenant {
+            TenantOf::Claim { path, .. } => path.is_one_of(&CHOSEN_BY_PEOPLE),
+            TenantOf::Named(_) => false,
+        };
+        of_tenant || telling.all(|condition| condition.path.is_one_of(&CHOSEN_BY_PEOPLE))
+    }
+
     fn read(field: &Field<'_>) -> Result<Self, DocumentError> {
         let fields = field.fields()?;
         fields.only(&[
@@ -290,12 +303,17 @@ impl Condition {
         }
     }
 
-    fn is_weak(&self) -> bool {
-        matches!(self.path.0.as_slice(), [name] if CHOSEN_BY_PEOPLE.contains(&name.as_str()))
+    /// Whether every token that is taken meets it, or may meet it.
+    fn says_nothing(&self) -> bool {
+        self.path.is_one_of(&OF_EVERY_TOKEN)
     }
 }
 
 impl Path {
+    fn is_one_of(&self, names: &[&str]) -> bool {
+        matches!(self.0.as_slice(), [name] if names.contains(&name.as_str()))
+    }
+
     fn read(field: &Field<'_>) -> Result<Self, DocumentError> {
         match field.json {
             Json::Array(_) => some_of(field, MAX_PATH, "names")?.iter().map(text).collect::<Result<_, _>>().map(Self),

@@ -78,6 +78,11 @@ impl Held {
     pub(super) fn has(&self, key: &IssuerKey) -> bool {
         self.keys.has(key)
     }
+
+    /// Until when the keys count, if the issuer does not answer again.
+    pub(super) fn until(&self) -> Option<Instant> {
+        self.at.map(|at| at + MAX_AGE)
+    }
 }
 
 impl Asked {

@@ -132,7 +132,11 @@ fn rules_on_what_people_choose_are_suspicious() {
     assert_eq!(warnings("claim: email, is: ann@example.org").len(), 1);
     assert_eq!(warnings("claim: name, is: Ann, and: [{claim: email, is: ann@example.org}]").len(), 1);
     assert!(warnings("claim: email, is: ann@example.org, and: [{claim: email_verified, is: true}]").is_empty());
+    assert_eq!(warnings("claim: iss, is: a, and: [{claim: email, is: ann@example.org}]").len(), 1);
+    assert_eq!(warnings("claim: iss, is: a").len(), 1);
     assert!(warnings("claim: sub, is: ann").is_empty());
+    let chosen = "claim: sub, is: ann, role: agent, tenant_claim: preferred_username, tenants: ['a*']";
+    assert_eq!(map(&format!("version: 1\nrules: [{{{chosen}}}]")).unwrap().warnings().len(), 1);
 }
 
 #[test]

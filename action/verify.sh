@@ -48,7 +48,7 @@ name_work() {
   inside project "$PROJECT"
   case $TESTS_FROM in
     # Anything else is a commit, even where a folder has its name.
-    . | .. | /* | ./* | ../* | '~/'*) inside tests-from "$TESTS_FROM" ;;
+    . | .. | /* | ./* | ../* | \~/*) inside tests-from "$TESTS_FROM" ;;
   esac
   work=("--dir=${PROJECT:-.}" ${TESTS_FROM:+"--tests-from=$TESTS_FROM"} ${GATE:+--tree=HEAD})
   [ -z "$RUN" ] || { split_run && work+=(-- "${words[@]}"); }

@@ -112,18 +112,29 @@ lines_of() {
   done <<< "$1"
 }
 
-# inside INPUT PATH: refuses a path in the checkout that a link leads out of it, to files that only the runner or root may read.
+# inside INPUT PATH: refuses a path that a link in the checkout leads out of it, to files that only the runner or root may read. The
+# path is followed as the system does it, one name after the other: `link/..` is not the folder that has the link.
 inside() {
-  case $2 in
-    '' | /* | .. | ../* | */.. | */../*) return 0 ;;
-  esac
-  local root real
-  root=$(realpath -- .)
-  real=$(realpath -m -- "$2")
-  case $real/ in
-    "$root"/*) ;;
-    *) refuse "the input \`$1\` names \`$2\`, a link that leads out of the checkout" ;;
-  esac
+  local root here='' next part rest=$2
+  root=$(pwd -P)
+  [[ $2 = /* ]] || here=$root
+  while [ -n "$rest" ]; do
+    part=${rest%%/*}
+    rest=${rest#"$part"}
+    rest=${rest#/}
+    case $part in
+      '' | .) continue ;;
+      ..) here=${here%/*} && continue ;;
+    esac
+    next=$here/$part
+    here=$next
+    [ -L "$next" ] || continue
+    # A name may end with a newline, which `$( )` would remove.
+    IFS= read -r -d '' here < <(realpath -mz -- "$next")
+    if [[ $next/ = "$root"/* && $here/ != "$root"/* ]]; then
+      refuse "the input \`$1\` names \`$2\`, where a link leads out of the checkout"
+    fi
+  done
 }
 
 # files_of INPUT PATTERNS: sets `files` to what the patterns match. The shell expands patterns only: nothing in them is run.

@@ -14,7 +14,8 @@ check_inputs() {
   [ -z "$SUBMISSION" ] || [ -n "$REQUEST" ] || refuse '`submission` needs `request`, the suite that it must pass'
   [ -z "$TESTS_FROM" ] || [ -n "$project" ] || refuse '`tests-from` needs `run` or `project`'
   [ -z "$BINARY" ] || return 0
-  [[ $VERSION =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || refuse "the input \`version\` is \`$VERSION\`, and not of the form \`1.2.3\`"
+  [[ $VERSION =~ ^[0-9]+\.[0-9]+\.[0-9]+(-(alpha|beta|rc)\.?[0-9]+)?$ ]] ||
+    refuse "the input \`version\` is \`$VERSION\`, and not of the form \`1.2.3\` or \`1.2.3-rc.1\`"
   [[ $REPOSITORY =~ ^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$ ]] ||
     refuse "the input \`repository\` is \`$REPOSITORY\`, and not of the form \`owner/name\`"
 }

@@ -46,6 +46,10 @@ name_work() {
     return
   fi
   inside project "$PROJECT"
+  case $TESTS_FROM in
+    # Anything else is a commit, even where a folder has its name.
+    . | .. | /* | ./* | ../* | \~/*) inside tests-from "$TESTS_FROM" ;;
+  esac
   work=("--dir=${PROJECT:-.}" ${TESTS_FROM:+"--tests-from=$TESTS_FROM"} ${GATE:+--tree=HEAD})
   [ -z "$RUN" ] || { split_run && work+=(-- "${words[@]}"); }
 }
@@ -112,6 +116,9 @@ fi
 result=
 lines_of "$TRUST"
 trusted=("${lines[@]/#/--trust=}")
+for line in "${lines[@]}"; do
+  inside trust "${line#*=}"
+done
 trap give_back EXIT
 import_key
 if [ -n "$REQUEST$RUN$PROJECT" ]; then

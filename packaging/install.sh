@@ -27,6 +27,8 @@ main() {
         *) fail "fetch from \`$base\`: use an address that begins with https://" ;;
     esac
     bin=${PROOFMARK_BIN_DIR:-${HOME:?}/.local/bin}
+    # `mv` would put the program into it.
+    test ! -d "$bin/proofmark" || fail "install proofmark: \`$bin/proofmark\` is a folder; remove it, or name another folder in PROOFMARK_BIN_DIR"
     command -v curl >/dev/null || fail 'fetch the release: install curl'
     target=$(find_target)
     made=$(mktemp -d)

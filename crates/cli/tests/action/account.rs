@@ -72,6 +72,9 @@ fn the_binary_is_installed_by_the_script_of_the_releases() {
     let said = fs::read_to_string(job.path("said")).unwrap();
     let release = concat!("/owner/proofmark/releases/download/v", env!("CARGO_PKG_VERSION"), "\n");
     assert_eq!(said, format!("{SERVER}{release}"));
+    let ended = passed(&job, &[("binary", ""), ("version", "1.2.3-rc.1")]);
+    assert_eq!(ended.code, 0, "{}", ended.log);
+    assert!(fs::read_to_string(job.path("said")).unwrap().ends_with("/v1.2.3-rc.1\n"));
     let ended = passed(&job, &[("binary", ""), ("version", "9.9.9")]);
     assert_eq!(ended.code, 2, "{}", ended.log);
     assert!(ended.sent("error").iter().any(|sent| sent.contains("failed to install")), "{:?}", ended.commands);

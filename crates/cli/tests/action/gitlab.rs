@@ -51,3 +51,25 @@ fn the_template_ends_with_the_code_of_the_verification() {
     assert_eq!(report.descendants().filter(|node| node.has_tag_name("testcase")).count(), 2);
     assert!(job.path("proofmark-report/receipts.jsonl").exists() && job.path("proofmark-report/issuer.pem").exists());
 }
+
+#[test]
+fn a_report_in_the_repository_is_neither_written_through_nor_kept() {
+    let job = Job::new();
+    let outside = job.file("../outside/mine.xml", "mine");
+    std::os::unix::fs::symlink("../outside", job.path("proofmark-report")).unwrap();
+    assert_eq!(run(&job, &[("PROOFMARK_REQUEST", "missing.json")]).status.code(), Some(2));
+    assert!(!job.path("proofmark-report").is_symlink());
+    std::fs::remove_dir_all(job.path("proofmark-report")).unwrap();
+    job.file("proofmark-report/junit.xml", "forged");
+    job.file("proofmark-report/receipts.jsonl", "forged");
+    std::os::unix::fs::symlink("../../outside/mine.xml", job.path("proofmark-report/issuer.pem")).unwrap();
+    assert_eq!(run(&job, &[("PROOFMARK_REQUEST", "missing.json")]).status.code(), Some(2));
+    for name in ["junit.xml", "receipts.jsonl"] {
+        let left = std::fs::read_to_string(job.path("proofmark-report").join(name)).unwrap_or_default();
+        assert!(!left.contains("forged"), "{name}");
+    }
+    assert!(!job.path("proofmark-report/issuer.pem").is_symlink());
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "mine");
+    let names = std::fs::read_dir(outside.parent().unwrap()).unwrap().count();
+    assert_eq!(names, 1, "nothing is written into the folder that the link names");
+}

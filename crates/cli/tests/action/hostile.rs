@@ -75,11 +75,22 @@ fn names_of_files_are_no_commands() {
 fn links_do_not_lead_out_of_the_checkout() {
     let job = Job::new();
     passed(&job, &[]);
-    job.file("../secret/suite.json", SUITE);
+    let outside = job.file("../secret/suite.json", SUITE);
     for (link, to) in [("suite2.json", "../secret/suite.json"), ("away", "../secret"), ("here.json", "suite.json")] {
         std::os::unix::fs::symlink(to, job.path(link)).unwrap();
     }
+    let (absolute, trusted) = (job.path("suite2.json"), format!("verification={}", job.path("away/ci.pem").display()));
+    let absolute = absolute.to_str().unwrap();
+    let python = ("run", "python3 -m unittest");
     for given in [
+        vec![("request", absolute), ("submission", "work.py")],
+        vec![("request", "../workspace/suite2.json"), ("submission", "work.py")],
+        vec![("request", "away/../secret/suite.json"), ("submission", "work.py")],
+        vec![("lint", absolute)],
+        vec![python, ("tests-from", "./away")],
+        vec![python, ("tests-from", "../workspace/away")],
+        vec![("request", "suite.json"), ("submission", "work.py"), ("trust", "verification=away/ci.pem")],
+        vec![("request", "suite.json"), ("submission", "work.py"), ("trust", trusted.as_str())],
         vec![("request", "suite2.json"), ("submission", "work.py")],
         vec![("request", "away/*.json"), ("submission", "work.py")],
         vec![("request", "suite.json"), ("submission", "suite2.json")],
@@ -93,7 +104,7 @@ fn links_do_not_lead_out_of_the_checkout() {
         assert!(ended.sent("error")[0].contains("leads out of the checkout"), "{given:?}: {:?}", ended.commands);
     }
     // A link within it, and a path that the workflow itself writes outside.
-    for request in ["here.json", "../secret/suite.json"] {
+    for request in ["here.json", "../secret/suite.json", outside.to_str().unwrap()] {
         let ended = job.run(&[("request", request), ("submission", "work.py")]);
         assert_eq!(ended.code, 0, "{}", ended.log);
     }

@@ -155,3 +155,14 @@ fn an_address_has_to_be_named_and_safe() {
     assert!(refused("http://127.0.0.1:80@example.org").contains("without a user"));
     assert!(!download.installed().exists());
 }
+
+#[test]
+fn a_folder_in_place_of_the_program_is_refused_before_anything_is_fetched() {
+    let Some(download) = Download::new() else { return };
+    fs::create_dir_all(download.installed()).unwrap();
+    // Nothing answers at this address.
+    let said = ends_with(download.install().env("PROOFMARK_BASE_URL", "https://127.0.0.1:1"), 2);
+    assert!(said.contains("error: failed to ") && said.contains("/proofmark` is a folder"), "{said}");
+    assert_eq!(fs::read_dir(download.installed()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(download.installed().parent().unwrap()).unwrap().count(), 1);
+}

@@ -228,9 +228,11 @@ const fn for_processor(x64: &'static str, arm64: &'static str) -> &'static str {
 }
 
 /// Frameworks of agents for which `clients/npm` has adapters, and in which version.
-const NPM_FRAMEWORKS: [(&str, &str); 6] = [
+const NPM_FRAMEWORKS: [(&str, &str); 7] = [
     ("@anthropic-ai/claude-agent-sdk", "0.3.330"),
     ("@mastra/core", "1.71.0"),
+    // What `@openai/agents` loads, and npm takes for optional.
+    ("@modelcontextprotocol/client", "2.3.1"),
     ("@openai/agents", "0.20.0"),
     ("ai", "7.0.173"),
     ("promptfoo", "0.123.1"),

@@ -99,7 +99,7 @@ function checkName(name, text) {
  * The signers that texts name.
  *
  * @param {string | readonly string[]} texts public key files or signer ids
- * @returns {string[]}
+ * @returns {import("@proofmark/verify").TrustedSigner[]}
  * @throws {TypeError} where they name none: nobody would be trusted, or everybody
  */
 export function trustedSigners(texts) {

@@ -1,6 +1,6 @@
 """Proofmark for Python: a decision before a function runs, and clients for verifications, receipts and reviews."""
 
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 
 from .client import AsyncClient, Client
 from .decision import Decision
@@ -10,7 +10,11 @@ from .guarded import guarded
 from .local import AsyncLocal, Local
 from .not_allowed import Blocked, NeedsReview, NoDecision, NotAllowed, NotJson, Terminal, Upstream
 
-__version__ = version("proofmark-sdk")
+try:
+    __version__ = version("proofmark-sdk")
+except PackageNotFoundError:
+    # Not installed: the sources are on the path.
+    __version__ = "0+source"
 
 __all__ = [
     "AsyncClient",

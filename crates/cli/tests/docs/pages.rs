@@ -68,6 +68,8 @@ pages! {
 
 /// The commands that no test runs, because they build or install something, with their pages.
 const NOT_RUN: &[(&str, &str)] = &[
+    ("README.md", "pip install 'proofmark-sdk[cli]'"),
+    ("README.md", "npm install proofmark"),
     ("README.md", "cargo install --path crates/cli --locked"),
     ("README.md", "cargo run --profile quick -- verify examples/sort.json"),
     ("README.md", "cargo xtask test"),

@@ -72,7 +72,7 @@ fn the_wheel_passes_the_tests_of_the_package() {
     // Beside the tests there is no source that could be taken for the package.
     let tested = folder.path().join("tested");
     std::fs::create_dir(&tested).unwrap();
-    for name in ["pyproject.toml", "README.md", "tests"] {
+    for name in ["pyproject.toml", "README.md", "examples", "tests"] {
         run(Command::new("cp").arg("-r").arg(Path::new(PACKAGE).join(name)).arg(&tested));
     }
     let place = run(Command::new(&installed).args(["-c", "import proofmark_sdk; print(proofmark_sdk.__file__)"]));

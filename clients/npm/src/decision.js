@@ -10,6 +10,7 @@ import { snapshot } from "./snapshot.js";
 /** @typedef {import("./types.js").Disposition} Disposition */
 /** @typedef {import("./types.js").DecisionReceipt} DecisionReceipt */
 /** @typedef {import("./types.js").Coded} Coded */
+/** @typedef {import("@proofmark/verify").TrustedSigner} TrustedSigner */
 
 /**
  * A decision on one call.
@@ -107,7 +108,7 @@ function checkName(name, text) {
  * The signers that texts name.
  *
  * @param {string | readonly string[]} texts public key files or signer ids
- * @returns {string[]}
+ * @returns {TrustedSigner[]}
  * @throws {TypeError} where they name none: nobody would be trusted, or everybody
  */
 export function trustedSigners(texts) {
@@ -123,7 +124,7 @@ export function trustedSigners(texts) {
  *
  * @param {Question} asked
  * @param {string} text
- * @param {{ sentAt: number, trusted: readonly string[], url: (id: string) => string | undefined }} options
+ * @param {{ sentAt: number, trusted: readonly TrustedSigner[], url: (id: string) => string | undefined }} options
  *   `sentAt` is when it was asked, by `performance.now()`
  * @returns {Promise<Decision>}
  * @throws {Error} with what is wrong

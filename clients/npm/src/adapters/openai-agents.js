@@ -72,14 +72,25 @@ function steps(guard, tool) {
     if (found === undefined) throw new NoDecision(tool.name, new Error("the tool was called past the guardrail that asks"));
     if (found.text !== text) throw new NoDecision(tool.name, new Error("its arguments were changed after the decision"));
     begun.set(call, found.decision);
-    return tool.invoke(context, JSON.stringify(found.decision.args), details);
+    try {
+      return await tool.invoke(context, JSON.stringify(found.decision.args), details);
+    } catch (error) {
+      // No guardrail sees a call that threw, and what it did until then has happened.
+      await report(call);
+      throw error;
+    }
+  };
+
+  /** @param {object} call */
+  const report = async call => {
+    const decision = begun.get(call);
+    begun.delete(call);
+    if (decision !== undefined) await guard.report(decision);
   };
 
   /** @param {GuardrailData} data */
   const after = async ({ toolCall }) => {
-    const decision = begun.get(toolCall);
-    begun.delete(toolCall);
-    if (decision !== undefined) await guard.report(decision);
+    await report(toolCall);
     return { behavior: { type: "allow" } };
   };
 

@@ -140,6 +140,23 @@ describe("@openai/agents", { skip: OPENAI }, () => {
     }
   });
 
+  test("a tool that throws is reported once", async () => {
+    const { tool } = await load("@openai/agents");
+    const { guardedTools } = await import("proofmark/openai-agents");
+    for (const errorFunction of [null, undefined]) {
+      const guard = guardOf(), reports = [];
+      guard.report = async decision => void reports.push(decision.id);
+      const { runner, agent } = await scriptedAgent(guard, { amount: 20, ticket: "T-1" }, []);
+      const execute = async () => { throw new RangeError("no such account"); };
+      const { parameters } = agent.tools[0];
+      agent.tools = guardedTools(guard, [tool({ name: "refund", description: "", parameters, strict: false, errorFunction, execute })]);
+      const done = runner.run(agent, "refund");
+      if (errorFunction === null) await assert.rejects(done, /no such account/);
+      else await done;
+      assert.equal(reports.length, 1, String(errorFunction));
+    }
+  });
+
   test("a tool that is called past the guardrail does not run", async () => {
     const ran = [], { agent: { tools: [refund] } } = await scriptedAgent(guardOf(), {}, ran);
     const text = '{"amount":20,"ticket":"T-1"}';

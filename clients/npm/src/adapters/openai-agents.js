@@ -51,6 +51,8 @@ function steps(guard, tool) {
 
   /** @param {GuardrailData} data */
   const before = async ({ toolCall }) => {
+    // With approvals, the SDK asks twice: what was decided before counts no longer.
+    allowed.delete(toolCall);
     try {
       const text = toolCall.arguments;
       allowed.set(toolCall, { decision: await calls.check(tool.name, parsed(tool.name, text), { callId: toolCall.callId }), text });

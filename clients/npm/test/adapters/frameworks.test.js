@@ -178,6 +178,12 @@ describe("@openai/agents", { skip: OPENAI }, () => {
     await refund.invoke({}, toolCall.arguments, details(toolCall));
     await assert.rejects(refund.invoke({}, toolCall.arguments, details(toolCall)), NoDecision);
     assert.deepEqual(got, ['{"amount":20,"ticket":"T-1"}']);
+    // The last answer of the guardrail counts.
+    await run({ toolCall });
+    toolCall.arguments = '{"amount":20,"ticket":""}';
+    assert.equal((await run({ toolCall })).behavior.type, "rejectContent");
+    await assert.rejects(refund.invoke({}, '{"amount":999, "amount":20, "ticket":"T-1"}', details(toolCall)), NoDecision);
+    assert.equal(got.length, 1);
   });
 
   test("a tool that is no function cannot be guarded", async () => {

@@ -1,5 +1,6 @@
 /** The decisions on the calls of a host that asks twice: whether a person has to approve a call, and again before it runs. */
 
+import { hasExpired } from "./decision.js";
 import { NoDecision } from "./not_allowed.js";
 import { snapshot } from "./snapshot.js";
 
@@ -69,8 +70,7 @@ class Calls {
     if (key === undefined || kept === undefined) return undefined;
     this.#kept.delete(key);
     const { decision, at } = kept;
-    const isGood = performance.now() - at < KEPT_MS && Date.parse(decision.receipt.binding.expires_at) > Date.now();
-    return isGood ? decision : undefined;
+    return performance.now() - at < KEPT_MS && !hasExpired(decision) ? decision : undefined;
   }
 }
 

@@ -46,7 +46,7 @@ export class Client {
   /** @param {ClientOptions} [options] */
   constructor({ baseUrl, apiKey, timeoutMs = TIMEOUT_MS } = {}) {
     this.#baseUrl = readUrl(baseUrl ?? (process.env.PROOFMARK_URL || DEFAULT_URL));
-    this.#apiKey = readKey(apiKey ?? (process.env.PROOFMARK_API_KEY || undefined));
+    this.#apiKey = readKey(apiKey ?? (process.env.PROOFMARK_API_KEY || undefined), this.#baseUrl);
     this.#timeoutMs = milliseconds("timeoutMs", timeoutMs);
   }
 
@@ -283,8 +283,18 @@ function readUrl(text) {
   return url.href.replace(/\/+$/, "");
 }
 
-/** @param {string | undefined} key */
-function readKey(key) {
-  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) throw new TypeError("invalid API key: it has characters that no key has");
+/** @param {string | undefined} key @param {string} server */
+function readKey(key, server) {
+  if (key === undefined) return undefined;
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new TypeError("invalid API key: it has characters that no key has");
+  const { protocol, hostname } = new URL(server);
+  if (protocol === "http:" && !isLoopback(hostname)) {
+    throw new TypeError(`an API key is sent over HTTPS, or on this host, and \`${server}\` is neither: write \`https://\``);
+  }
   return key;
+}
+
+/** @param {string} host as `URL` writes it: addresses in their shortest form */
+function isLoopback(host) {
+  return host === "localhost" || host === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(host);
 }

@@ -10,6 +10,7 @@ import { snapshot } from "./snapshot.js";
 /** @typedef {import("./types.js").Disposition} Disposition */
 /** @typedef {import("./types.js").DecisionReceipt} DecisionReceipt */
 /** @typedef {import("./types.js").Coded} Coded */
+/** @typedef {import("@proofmark/verify").TrustedSigner} TrustedSigner */
 
 /**
  * A decision on one call.
@@ -38,8 +39,7 @@ import { snapshot } from "./snapshot.js";
  * @property {JsonValue} args
  * @property {string} text the request
  * @property {string} actionHash SHA-256 of the action in canonical form, which the answer has to name
- * @property {string | null} agent
- * @property {string | null} environment
+ * @property {string} factsHash SHA-256 of the whole request in canonical form, which the answer has to name, too
  * @property {string | undefined} policy the name of the policy that is to decide
  */
 
@@ -54,11 +54,14 @@ import { snapshot } from "./snapshot.js";
 /** The longest name of a tool, class or target, in bytes, as the server takes it. */
 const MAX_NAME_BYTES = 4_096;
 
+/** When decisions expire, by `performance.now()`. @type {WeakMap<Decision, number>} */
+const ENDS = new WeakMap();
+
 /**
  * The question whether an action may be executed.
  *
  * @param {Action} action
- * @param {{ agent: { readonly [name: string]: string }, context: object, policy: string | undefined }} around
+ * @param {{ agent: { readonly [name: string]: string }, context: import("./snapshot.js").Snapshot, policy: string | undefined }} around
  * @returns {Question}
  * @throws {TypeError} for what is not JSON
  */
@@ -73,18 +76,24 @@ export function question({ tool, klass, target, args }, { agent, context, policy
     `"args":${args.text}`,
   ];
   const asked = `{${members.join(",")}}`;
-  for (const name of ["action", "agent"].filter(name => Object.hasOwn(context, name))) {
+  for (const name of ["action", "agent"].filter(name => Object.hasOwn(Object(context.value), name))) {
     throw new TypeError(`\`context\` has \`${name}\`, which is not for it to say`);
   }
-  const rest = snapshot(context, "context"), asker = snapshot(agent, "agent");
-  const others = rest.text === "{}" ? "" : `,${rest.text.slice(1, -1)}`;
-  return {
-    tool, klass, args: args.value, policy,
-    text: `{"action":${asked},"agent":${asker.text}${others}}`,
-    actionHash: `sha256:${createHash("sha256").update(canonical(parse(asked))).digest("hex")}`,
-    agent: agent.id ?? null,
-    environment: agent.environment ?? null,
-  };
+  const facts = withoutNull(context);
+  const others = facts.text === "{}" ? "" : `,${facts.text.slice(1, -1)}`;
+  const text = `{"action":${asked},"agent":${snapshot(agent, "agent").text}${others}}`;
+  return { tool, klass, args: args.value, policy, text, actionHash: digest(asked), factsHash: digest(text) };
+}
+
+/** The server takes an `upstream` of null as left out, and hashes the rest. @param {import("./snapshot.js").Snapshot} context */
+function withoutNull(context) {
+  const { upstream, ...others } = Object(context.value);
+  return upstream === null ? snapshot(others, "context") : context;
+}
+
+/** SHA-256 of the canonical form of a document. @param {string} text */
+function digest(text) {
+  return `sha256:${createHash("sha256").update(canonical(parse(text))).digest("hex")}`;
 }
 
 /** @param {string} name @param {unknown} text */
@@ -99,7 +108,7 @@ function checkName(name, text) {
  * The signers that texts name.
  *
  * @param {string | readonly string[]} texts public key files or signer ids
- * @returns {import("@proofmark/verify").TrustedSigner[]}
+ * @returns {TrustedSigner[]}
  * @throws {TypeError} where they name none: nobody would be trusted, or everybody
  */
 export function trustedSigners(texts) {
@@ -115,11 +124,12 @@ export function trustedSigners(texts) {
  *
  * @param {Question} asked
  * @param {string} text
- * @param {{ trusted: readonly string[], url: (id: string) => string | undefined }} options
+ * @param {{ sentAt: number, trusted: readonly TrustedSigner[], url: (id: string) => string | undefined }} options
+ *   `sentAt` is when it was asked, by `performance.now()`
  * @returns {Promise<Decision>}
  * @throws {Error} with what is wrong
  */
-export async function readDecision(asked, text, { trusted, url }) {
+export async function readDecision(asked, text, { sentAt, trusted, url }) {
   const { answer, trust, kind, message } = await verify(text, { trusted });
   if (kind !== "decision_receipt") throw new Error(`the answer is no decision receipt${message === null ? "" : `: ${message}`}`);
   if (answer !== "valid") throw new Error(`the decision receipt is ${answer}: ${message}`);
@@ -127,7 +137,8 @@ export async function readDecision(asked, text, { trusted, url }) {
   /** @type {DecisionReceipt} */
   const receipt = JSON.parse(text);
   checkSubject(asked, receipt);
-  return Object.freeze({
+  /** @type {Decision} */
+  const decision = Object.freeze({
     id: receipt.decision_id.toLowerCase(),
     outcome: receipt.outcome,
     disposition: receipt.disposition.mode,
@@ -142,13 +153,25 @@ export async function readDecision(asked, text, { trusted, url }) {
     receipt,
     text,
   });
+  ENDS.set(decision, sentAt + lifetime(receipt.binding));
+  if (hasExpired(decision)) throw new Error("the decision has expired");
+  return decision;
+}
+
+/** Whether a decision may no longer be executed. @param {Decision} decision */
+export function hasExpired(decision) {
+  return !(performance.now() <= (ENDS.get(decision) ?? -Infinity));
+}
+
+/** The milliseconds that a decision is valid. The clock of who decided may differ, so its times are not compared with this one. @param {DecisionReceipt["binding"]} binding */
+function lifetime({ decided_at, expires_at }) {
+  return Date.parse(expires_at) - Date.parse(decided_at);
 }
 
 /** @param {Question} asked @param {DecisionReceipt} receipt */
 function checkSubject(asked, { action_class, binding }) {
   if (binding.action_hash !== asked.actionHash || action_class !== asked.klass) throw new Error("the decision is on another action than was asked about");
-  if (binding.agent !== asked.agent) throw new Error("the decision is for another agent than asked");
-  if (binding.environment !== asked.environment) throw new Error("the decision is for another environment than asked");
+  // All facts are bound, and one of them is new in each request: an earlier decision on the same action is another one.
+  if (binding.facts_hash !== asked.factsHash) throw new Error("the decision is on another request than was sent");
   if (asked.policy !== undefined && binding.policy !== asked.policy) throw new Error("another policy has decided than was named");
-  if (!(Date.parse(binding.expires_at) > Date.now())) throw new Error("the decision has expired: compare the clocks of both machines");
 }

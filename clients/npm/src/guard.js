@@ -10,12 +10,9 @@ import { NoDecision, notAllowed } from "./not_allowed.js";
 import { snapshot } from "./snapshot.js";
 
 /** @typedef {import("./decision.js").Decision} Decision */
-/** @typedef {import("./decision.js").Question} Question */
 /** @typedef {import("./snapshot.js").JsonValue} JsonValue */
 /** @typedef {import("./types.js").Reported} Reported */
 
-/** How many of the last decisions are known again: an answer that is given twice does not count twice. */
-const KNOWN_DECISIONS = 20_000;
 /** How long a report of an execution may take, in milliseconds. */
 const REPORT_MS = 5_000;
 /** The pauses between two looks at a decision that waits, in milliseconds: they double from the first to the longest. */
@@ -49,12 +46,14 @@ const DEFAULT_CLASS = "generic";
 
 /**
  * @typedef {object} AskOptions
- * @property {string | undefined} [callId] the id of the call in the agent's host, recorded as the step
+ * @property {string | undefined} [callId] the id of the call in the agent's host: the recorded step begins with it
  * @property {string | undefined} [klass] the class of the action, in place of `classes`
  * @property {string | undefined} [target] what is acted upon
  * @property {object | undefined} [context] further facts of the request, such as `calls`, `task`, `taint` and `upstream`
  * @property {AbortSignal | undefined} [signal]
  */
+
+/** @typedef {{ action: import("./decision.js").Action, context: import("./snapshot.js").Snapshot, step: string | undefined }} Call */
 
 export class Guard {
   #decider;
@@ -62,8 +61,6 @@ export class Guard {
   #trusted;
   #agent;
   #waitMs;
-  /** @type {Set<string>} */
-  #known = new Set();
 
   /**
    * @param {Decider} [decider] else a `Client` by the environment
@@ -91,7 +88,7 @@ export class Guard {
    */
   async decide(tool, args, options = {}) {
     try {
-      return await this.#ask(await this.#question(tool, args, options), options.signal);
+      return await this.#ask(await this.#call(tool, args, options), options.signal);
     } catch (error) {
       throw new NoDecision(String(tool), error);
     }
@@ -109,9 +106,9 @@ export class Guard {
   async check(tool, args, options = {}) {
     let decision;
     try {
-      const asked = await this.#question(tool, args, options);
-      decision = await this.#ask(asked, options.signal);
-      if (decision.disposition === "human_review" && this.#waitMs > 0) decision = await this.#reviewed(asked, decision, options.signal);
+      const call = await this.#call(tool, args, options);
+      decision = await this.#ask(call, options.signal);
+      if (decision.disposition === "human_review" && this.#waitMs > 0) decision = await this.#reviewed(call, decision, options.signal);
     } catch (error) {
       throw new NoDecision(String(tool), error);
     }
@@ -147,39 +144,39 @@ export class Guard {
     return Object.hasOwn(classes, tool) ? /** @type {string} */ (classes[tool]) : DEFAULT_CLASS;
   }
 
-  /** @param {string} tool @param {unknown} args @param {AskOptions} options */
-  async #question(tool, args, { callId, klass, target, context = {} }) {
-    const read = snapshot(args);
-    const agent = callId === undefined ? this.#agent : { step: callId, ...this.#agent };
-    const action = { tool, klass: klass ?? await this.classOf(tool, read.value), target, args: read };
-    return question(action, { agent, context, policy: this.#options.policy });
+  /**
+   * What all requests about a call have in common, read before anything waits.
+   *
+   * @param {string} tool @param {unknown} args @param {AskOptions} options
+   * @returns {Promise<Call>}
+   */
+  async #call(tool, args, { callId, klass, target, context = {} }) {
+    const read = snapshot(args), facts = snapshot(context, "context");
+    const step = this.#agent.step ?? callId ?? undefined;
+    if (step !== undefined && typeof step !== "string") throw new TypeError("the step, or the id of the call, is not a text");
+    return { action: { tool, klass: klass ?? await this.classOf(tool, read.value), target, args: read }, context: facts, step };
   }
 
-  /** @param {Question} asked @param {AbortSignal | undefined} signal @returns {Promise<Decision>} */
-  async #ask(asked, signal) {
+  /** @param {Call} call @param {AbortSignal | undefined} signal @returns {Promise<Decision>} */
+  async #ask({ action, context, step }, signal) {
+    // A new fact in each request, so that an earlier decision is none on this one.
+    const attempt = randomUUID();
+    const agent = { ...this.#agent, step: step === undefined ? attempt : `${step}:${attempt}` };
+    const asked = question(action, { agent, context, policy: this.#options.policy });
+    const sentAt = performance.now();
     const text = await this.#decider.decideText(asked.text, { policy: asked.policy, signal });
     if (typeof text !== "string") throw new TypeError("the answer is no text");
-    const decision = await readDecision(asked, text, { trusted: this.#trusted, url: id => this.#decider.pageOf(id) });
-    // Who is between this program and its decider could answer with a decision that was given before.
-    if (this.#known.has(decision.id)) throw new Error("the decision was given for an earlier call");
-    this.#remember(decision.id);
+    const decision = await readDecision(asked, text, { sentAt, trusted: this.#trusted, url: id => this.#decider.pageOf(id) });
     signal?.throwIfAborted();
     return decision;
-  }
-
-  /** @param {string} id */
-  #remember(id) {
-    const [oldest] = this.#known;
-    if (this.#known.size >= KNOWN_DECISIONS && oldest !== undefined) this.#known.delete(oldest);
-    this.#known.add(id);
   }
 
   /**
    * The decision after the reviews that come in time.
    *
-   * @param {Question} asked @param {Decision} decision @param {AbortSignal | undefined} signal
+   * @param {Call} call @param {Decision} decision @param {AbortSignal | undefined} signal
    */
-  async #reviewed(asked, decision, signal) {
+  async #reviewed(call, decision, signal) {
     const end = performance.now() + this.#waitMs;
     // A person may still review a decision that was asked for before another review.
     const waiting = [decision.id];
@@ -192,7 +189,7 @@ export class Guard {
       const reviews = await this.#reviews(waiting, signal);
       if (reviews <= seen) continue;
       [seen, look] = [reviews, FIRST_LOOK_MS];
-      decision = await this.#ask(asked, signal);
+      decision = await this.#ask(call, signal);
       waiting.push(decision.id);
     }
     return decision;

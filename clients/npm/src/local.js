@@ -32,7 +32,7 @@ const NO_RESULT = 2;
 /**
  * @typedef {object} LocalOptions
  * @property {string | undefined} [policy] the file of the action policy, for decisions
- * @property {string | undefined} [home] else `PROOFMARK_HOME`, else the user's
+ * @property {string | undefined} [home] the folder of keys and store, whatever `PROOFMARK_STORE` says; else `PROOFMARK_HOME`, else the user's
  * @property {string | undefined} [binary] else the program of the platform's package, else `proofmark` on the path
  * @property {number | undefined} [timeoutMs] how long a command may take
  */
@@ -40,7 +40,8 @@ const NO_RESULT = 2;
 
 export class Local {
   #policy;
-  #home;
+  /** What the command's environment has in place of this program's. */
+  #env;
   /** @type {string | undefined} */
   #binary;
   #timeoutMs;
@@ -49,7 +50,7 @@ export class Local {
   constructor({ policy, home, binary, timeoutMs = TIMEOUT_MS } = {}) {
     // Whole paths: a program that changes its folder later must not get another policy.
     this.#policy = policy === undefined ? undefined : resolve(policy);
-    this.#home = home === undefined ? undefined : resolve(home);
+    this.#env = environment(home);
     this.#binary = binary === undefined ? undefined : resolve(binary);
     this.#timeoutMs = milliseconds("timeoutMs", timeoutMs);
   }
@@ -237,9 +238,16 @@ export class Local {
   /** @param {readonly string[]} words @param {CallOptions & { input?: string | undefined }} [options] */
   #run(words, { input = "", signal, timeoutMs = this.#timeoutMs } = {}) {
     this.#binary ??= localBinary();
-    const env = this.#home === undefined ? process.env : { ...process.env, PROOFMARK_HOME: this.#home };
-    return ran({ binary: this.#binary, words, input, env, signal, timeoutMs: milliseconds("timeoutMs", timeoutMs) });
+    return ran({ binary: this.#binary, words, input, env: { ...process.env, ...this.#env }, signal, timeoutMs: milliseconds("timeoutMs", timeoutMs) });
   }
+}
+
+/** @param {string | undefined} home @returns {Record<string, string | undefined>} */
+function environment(home) {
+  // The variable would name the store of another home.
+  if (home !== undefined) return { PROOFMARK_HOME: resolve(home), PROOFMARK_STORE: undefined };
+  const { PROOFMARK_HOME } = process.env;
+  return PROOFMARK_HOME ? { PROOFMARK_HOME: resolve(PROOFMARK_HOME) } : {};
 }
 
 /** Options as single words, so that no value is taken for an option. @param {Readonly<Record<string, string | number | undefined>>} options */

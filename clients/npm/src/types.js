@@ -26,7 +26,7 @@
  * @property {JsonObject | null} runtime_loopback
  * @property {JsonObject} metadata
  * @property {{ readonly action_hash: string, readonly agent: string | null, readonly environment: string | null, readonly policy?: string,
- *   readonly policy_hash: string, readonly decided_at: string, readonly expires_at: string } & JsonObject} binding
+ *   readonly policy_hash: string, readonly facts_hash: string, readonly decided_at: string, readonly expires_at: string } & JsonObject} binding
  * @property {readonly JsonObject[]} evidence
  */
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { before, test } from "node:test";
 
-import { Client, ProofmarkError } from "proofmark";
+import { Client, Guard, ProofmarkError } from "proofmark";
 
 import { SORT, WORKFLOW, bodyOf, fake, read, serve } from "./support.js";
 
@@ -108,6 +108,26 @@ test("what is refused says why, and no message has the key", async () => {
     assert.throws(() => new Client({ baseUrl }), error => error instanceof TypeError && !error.message.includes("secret"));
   }
   for (const timeoutMs of [0, -1, NaN, Infinity, "5", 2 ** 31]) assert.throws(() => new Client({ timeoutMs }), TypeError);
+});
+
+test("a key is sent over HTTPS or on this host alone", async () => {
+  const apiKey = "secret";
+  const open = ["http://a", "http://10.0.0.1:8700", "http://localhost.a", "http://a.localhost", "http://127.a", "http://127.0.0.1.a", "http://[::2]", "http://0.0.0.0", "HTTP://A"];
+  for (const baseUrl of open) {
+    assert.throws(() => new Client({ baseUrl, apiKey }), error => error instanceof TypeError && /sent over HTTPS, or on this host/.test(error.message) && !error.message.includes(apiKey));
+    assert.equal(new Client({ baseUrl }).baseUrl, baseUrl.toLowerCase());
+  }
+  for (const baseUrl of ["https://a", "http://127.0.0.1:8700", "http://127.1", "http://127.8.9.1", "http://localhost", "http://LocalHost:1/base", "http://[::1]:8700", "http://[0:0::1]"]) {
+    assert.ok(new Client({ baseUrl, apiKey }));
+  }
+  Object.assign(process.env, { PROOFMARK_URL: "http://a", PROOFMARK_API_KEY: apiKey });
+  try {
+    assert.throws(() => new Client(), /write `https:\/\/`/);
+    assert.throws(() => new Guard(), /write `https:\/\/`/);
+  } finally {
+    delete process.env.PROOFMARK_URL;
+    delete process.env.PROOFMARK_API_KEY;
+  }
 });
 
 test("a busy server is asked again with the same key, as long as there is time", async () => {

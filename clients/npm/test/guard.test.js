@@ -111,7 +111,8 @@ test("a call that a person has to review waits for it", async () => {
   assert.equal(error.url, `${server.baseUrl}/ui/decisions/${error.decision.id}`);
   assert.ok(error.message.includes(error.url) && !error.message.includes("Do not send the same call again"), error.message);
   const stored = await waits(server.ann, amount);
-  assert.deepEqual([stored.decision_id, stored.facts.agent.step], [error.decision.id, "call-1"]);
+  assert.equal(stored.decision_id, error.decision.id);
+  assert.match(stored.facts.agent.step, /^call-1:[0-9a-f-]{36}$/);
   const { inputs, run } = recorded();
   const refund = guarded(run, { guard: guardOf({ wait: 60 }), tool: "refund" });
   const done = refund(input);

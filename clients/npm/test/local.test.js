@@ -1,11 +1,11 @@
 /** The same without a server, with the real program. */
 
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { Blocked, Guard, Local, NeedsReview, NoDecision, ProofmarkError, Terminal, guarded } from "proofmark";
+import { Blocked, Guard, Local, NeedsReview, NoDecision, NotAllowed, ProofmarkError, Terminal, guarded } from "proofmark";
 
 import { BINARY, SORT, WORKFLOW, folder, homeWithReviewers, proofmark, recorded, until } from "./support.js";
 
@@ -46,6 +46,39 @@ test("a call waits for a review that is signed with a key", async () => {
   assert.ok(await denied instanceof Terminal);
 });
 
+test("limits count in the store of the home that was given", async () => {
+  const place = folder(), limited = join(place, "limits.yaml");
+  const require = "[{limit: {id: paid, sum: action.args.amount, window: 1h, max: 50}}]";
+  writeFileSync(limited, `version: 1\nboundaries:\n  - id: refund\n    match: {tool: refund}\n    require: ${require}\n`);
+  const refund = () => guarded(async () => "ran", { tool: "refund", guard: new Guard(new Local({ policy: limited, home: place, binary: BINARY })) })({ amount: 40 });
+  assert.equal(await refund(), "ran");
+  await assert.rejects(refund(), NotAllowed);
+  process.env.PROOFMARK_STORE = join(folder(), "other.db");
+  try {
+    await assert.rejects(refund(), NotAllowed);
+    assert.ok(!existsSync(process.env.PROOFMARK_STORE));
+  } finally {
+    delete process.env.PROOFMARK_STORE;
+  }
+});
+
+test("a home of the environment stays where it is", async () => {
+  const from = process.cwd(), place = folder(), { PROOFMARK_HOME: before } = process.env;
+  process.chdir(place);
+  process.env.PROOFMARK_HOME = "home";
+  try {
+    const decider = new Local({ policy, binary: BINARY });
+    mkdirSync(join(place, "other"));
+    process.chdir(join(place, "other"));
+    assert.equal((await decider.decide({ action: { tool: "note", class: "generic" } })).outcome, "allow");
+    assert.deepEqual([existsSync(join(place, "home")), existsSync(join(place, "other/home"))], [true, false]);
+  } finally {
+    process.chdir(from);
+    if (before === undefined) delete process.env.PROOFMARK_HOME;
+    else process.env.PROOFMARK_HOME = before;
+  }
+});
+
 test("several calls at once", async () => {
   const refund = guarded(async ({ amount }) => amount, { guard: guardOf(), tool: "refund" });
   const amounts = Array.from({ length: 12 }, (_, index) => index + 1);
@@ -77,7 +110,6 @@ test("a call that is given up ends the program", async () => {
   const pid = join(folder(), "pid"), controller = new AbortController();
   const slow = new Local({ policy, home, binary: script(`echo $$ > '${pid}.part'; mv '${pid}.part' '${pid}'; exec sleep 100`) });
   const done = slow.decide({}, { signal: controller.signal });
-  const { existsSync, readFileSync } = await import("node:fs");
   await until(() => existsSync(pid));
   controller.abort(new Error("enough"));
   await assert.rejects(done, /enough/);

@@ -27,8 +27,9 @@ export function guardedTools(guard, tools, { interrupts = false } = {}) {
 /** @param {Guard} guard @param {any} tool @param {boolean} interrupts */
 function guardedTool(guard, tool, interrupts) {
   if (tool?.type !== "function") throw new TypeError(`\`${tool?.name}\` is no function tool, so it cannot be guarded: pass it beside the guarded tools`);
-  const { before, after } = guardrails(guard, tool.name);
+  const { before, invoke, after } = steps(guard, tool);
   const members = {
+    invoke,
     // Behind those of the tool: none of them can reject a call that counts as executed.
     inputGuardrails: [...tool.inputGuardrails ?? [], { type: "tool_input", name: "proofmark", run: before }],
     outputGuardrails: [{ type: "tool_output", name: "proofmark", run: after }, ...tool.outputGuardrails ?? []],
@@ -40,16 +41,21 @@ function guardedTool(guard, tool, interrupts) {
   return copy;
 }
 
-/** @param {Guard} guard @param {string} tool */
-function guardrails(guard, tool) {
+/** What happens to a call of a tool, one after the other. @param {Guard} guard @param {any} tool */
+function steps(guard, tool) {
   const calls = callsOf(guard);
+  /** The decisions on calls that have not begun, and the text that each is on. @type {WeakMap<object, { decision: Decision, text: string }>} */
+  const allowed = new WeakMap();
   /** The decisions on calls that have begun. @type {WeakMap<object, Decision>} */
   const begun = new WeakMap();
 
   /** @param {GuardrailData} data */
   const before = async ({ toolCall }) => {
+    // With approvals, the SDK asks twice: what was decided before counts no longer.
+    allowed.delete(toolCall);
     try {
-      begun.set(toolCall, await calls.check(tool, parsed(toolCall), { callId: toolCall.callId }));
+      const text = toolCall.arguments;
+      allowed.set(toolCall, { decision: await calls.check(tool.name, parsed(tool.name, text), { callId: toolCall.callId }), text });
     } catch (error) {
       if (!(error instanceof NotAllowed) || error instanceof Upstream || error instanceof Terminal) throw error;
       return { behavior: { type: "rejectContent", message: error.message } };
@@ -57,15 +63,40 @@ function guardrails(guard, tool) {
     return { behavior: { type: "allow" } };
   };
 
+  /**
+   * The SDK reads the arguments again after the guardrails, when another task or a listener to `agent_tool_start` may have changed them.
+   *
+   * @param {unknown} context @param {string} text @param {{ toolCall?: object } | undefined} [details]
+   */
+  const invoke = async (context, text, details) => {
+    const call = details?.toolCall ?? {}, found = allowed.get(call);
+    allowed.delete(call);
+    if (found === undefined) throw new NoDecision(tool.name, new Error("the tool was called past the guardrail that asks"));
+    if (found.text !== text) throw new NoDecision(tool.name, new Error("its arguments were changed after the decision"));
+    begun.set(call, found.decision);
+    try {
+      return await tool.invoke(context, JSON.stringify(found.decision.args), details);
+    } catch (error) {
+      // No guardrail sees a call that threw, and what it did until then has happened.
+      await report(call);
+      throw error;
+    }
+  };
+
+  /** @param {object} call */
+  const report = async call => {
+    const decision = begun.get(call);
+    begun.delete(call);
+    if (decision !== undefined) await guard.report(decision);
+  };
+
   /** @param {GuardrailData} data */
   const after = async ({ toolCall }) => {
-    const decision = begun.get(toolCall);
-    begun.delete(toolCall);
-    if (decision !== undefined) await guard.report(decision);
+    await report(toolCall);
     return { behavior: { type: "allow" } };
   };
 
-  return { before, after };
+  return { before, invoke, after };
 }
 
 /** @param {Guard} guard @param {any} tool */
@@ -85,11 +116,11 @@ function needsApproval(guard, tool) {
   };
 }
 
-/** The arguments of a call, as the SDK reads them. @param {GuardrailData["toolCall"]} call */
-function parsed({ name, arguments: text }) {
+/** The arguments of a call, as the SDK reads them. @param {string} tool @param {string} text */
+function parsed(tool, text) {
   try {
     return text.trim() === "" ? {} : JSON.parse(text);
   } catch (error) {
-    throw new NoDecision(name, error);
+    throw new NoDecision(tool, error);
   }
 }

@@ -63,7 +63,7 @@ async function read(request) {
 /**
  * A receipt counts only if it is signed, on this output, and says how it is.
  *
- * @param {Receipt} receipt @param {string} output @param {readonly string[]} trusted
+ * @param {Receipt} receipt @param {string} output @param {readonly import("../decision.js").TrustedSigner[]} trusted
  */
 async function check(receipt, output, trusted) {
   const { answer, kind, trust, message } = await verify(JSON.stringify(receipt), { trusted });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 
-import { Guard, Terminal } from "proofmark";
+import { Guard, NoDecision, Terminal } from "proofmark";
 
 import { serve, until } from "../support.js";
 import { AI, MASTRA, OPENAI, mastraAgent, refundOf, scripted, scriptedAgent } from "./hosts.js";
@@ -115,6 +115,75 @@ describe("@openai/agents", { skip: OPENAI }, () => {
     const { runner, agent } = await scriptedAgent(guardOf(), { amount: 20, ticket: "T-1" }, ran, { interrupts: true, needsApproval: true });
     assert.equal((await runner.run(agent, "refund")).interruptions.length, 1);
     assert.deepEqual(ran, []);
+  });
+
+  test("arguments that are changed after the decision do not run", async () => {
+    const args = { amount: 20, ticket: "T-1" }, others = '{"amount":999999,"ticket":"T-1"}';
+    for (const when of ["agent_tool_start", "while it is decided"]) {
+      const guard = guardOf(), ran = [], reports = [];
+      guard.report = async decision => void reports.push(decision.id);
+      const { runner, agent } = await scriptedAgent(guard, args, ran);
+      let toolCall;
+      const check = guard.check.bind(guard), { inputGuardrails } = agent.tools[0];
+      inputGuardrails.unshift({ type: "tool_input", name: "sees", run: async data => {
+        toolCall = data.toolCall;
+        return { behavior: { type: "allow" } };
+      } });
+      if (when === "while it is decided") guard.check = (...call) => {
+        const decision = check(...call);
+        toolCall.arguments = others;
+        return decision;
+      };
+      if (when === "agent_tool_start") runner.on(when, (_context, _agent, _tool, details) => { details.toolCall.arguments = others; });
+      await assert.rejects(runner.run(agent, "refund"), error => /its arguments were changed after the decision/.test(`${error.message} ${error.error?.message}`), when);
+      assert.deepEqual([ran, reports], [[], []], when);
+    }
+  });
+
+  test("a tool that throws is reported once", async () => {
+    const { tool } = await load("@openai/agents");
+    const { guardedTools } = await import("proofmark/openai-agents");
+    for (const errorFunction of [null, undefined]) {
+      const guard = guardOf(), reports = [];
+      guard.report = async decision => void reports.push(decision.id);
+      const { runner, agent } = await scriptedAgent(guard, { amount: 20, ticket: "T-1" }, []);
+      const execute = async () => { throw new RangeError("no such account"); };
+      const { parameters } = agent.tools[0];
+      agent.tools = guardedTools(guard, [tool({ name: "refund", description: "", parameters, strict: false, errorFunction, execute })]);
+      const done = runner.run(agent, "refund");
+      if (errorFunction === null) await assert.rejects(done, /no such account/);
+      else await done;
+      assert.equal(reports.length, 1, String(errorFunction));
+    }
+  });
+
+  test("a tool that is called past the guardrail does not run", async () => {
+    const ran = [], { agent: { tools: [refund] } } = await scriptedAgent(guardOf(), {}, ran);
+    const text = '{"amount":20,"ticket":"T-1"}';
+    for (const details of [undefined, {}, { toolCall: { name: "refund", callId: "1", arguments: text } }]) {
+      await assert.rejects(refund.invoke({}, text, details), NoDecision);
+    }
+    assert.deepEqual(ran, []);
+  });
+
+  test("a tool gets the arguments that were decided on, once", async () => {
+    const { guardedTools } = await import("proofmark/openai-agents");
+    const got = [], details = toolCall => ({ toolCall });
+    const tool = { type: "function", name: "refund", invoke: async (_context, text) => void got.push(text) };
+    const [refund] = guardedTools(guardOf(), [tool]);
+    const { run } = refund.inputGuardrails[0];
+    // A reader of another kind could take the first of both.
+    const toolCall = { name: "refund", callId: "1", arguments: '{"amount":999, "amount":20, "ticket":"T-1"}' };
+    assert.deepEqual(await run({ toolCall }), { behavior: { type: "allow" } });
+    await refund.invoke({}, toolCall.arguments, details(toolCall));
+    await assert.rejects(refund.invoke({}, toolCall.arguments, details(toolCall)), NoDecision);
+    assert.deepEqual(got, ['{"amount":20,"ticket":"T-1"}']);
+    // The last answer of the guardrail counts.
+    await run({ toolCall });
+    toolCall.arguments = '{"amount":20,"ticket":""}';
+    assert.equal((await run({ toolCall })).behavior.type, "rejectContent");
+    await assert.rejects(refund.invoke({}, '{"amount":999, "amount":20, "ticket":"T-1"}', details(toolCall)), NoDecision);
+    assert.equal(got.length, 1);
   });
 
   test("a tool that is no function cannot be guarded", async () => {

@@ -301,7 +301,13 @@ mod tests {
         for uri in ["file:///home/user/report.pdf", "postgres://database/customers/schema", "note+x://a"] {
             assert_eq!(public_uri(uri), Some(uri));
         }
-        for uri in ["https://host/x?token=1", "https://host/x#token", "https://host/reset/a1", "https://host;p", "https://host"] {
+        for uri in [
+            "https://host/x?token=1",
+            "https://host/x#token",
+            "https://host/reset/a1",
+            "https://host;p",
+            "https://host",
+        ] {
             assert_eq!(public_uri(uri), Some("https://host"));
         }
         let long = format!("file:///{}", "x".repeat(MAX_TOLD));

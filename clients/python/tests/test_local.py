@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from conftest import run
 
-from proofmark_sdk import AsyncLocal, Guard, Local, NeedsReview, NotLocal, ProofmarkError
+from proofmark_sdk import AsyncLocal, Blocked, Guard, Local, NeedsReview, NotLocal, ProofmarkError
 
 
 @pytest.fixture
@@ -37,6 +37,19 @@ def test_actions_are_decided(local: Local, home: Path) -> None:
     other = home / "other.yaml"
     other.write_text("version: 1\nboundaries: []\n")
     assert local.decide(request, policy=str(other))["outcome"] == "replan_required"
+
+
+@pytest.mark.parametrize("kind", [Local, AsyncLocal])
+def test_the_policy_of_a_guard_stays_the_same_file(
+    kind: Any, policy: Path, home: Path, binary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(policy.parent)
+    guard = Guard(kind(home=home, binary=binary), policy=policy.name)
+    allows = "version: 1\nboundaries:\n  - {id: any, match: {tool: refund}, when: 'action.args.amount < 1000'}\n"
+    (tmp_path / policy.name).write_text(allows)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Blocked, match="names no ticket"):
+        asyncio.run(guard.acheck("refund", {"amount": 20}))
 
 
 def test_a_step_is_accepted_or_not(local: Local, home: Path) -> None:

@@ -149,3 +149,20 @@ def test_the_binary_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     module.find_proofmark_bin = lambda: str(tmp_path / "proofmark")
     monkeypatch.setitem(sys.modules, "proofmark_bin", module)
     assert Local()._binary == str(tmp_path / "proofmark")
+
+
+@pytest.mark.parametrize("path", ["", ".", "/nowhere:", ":/nowhere", "bin:./bin"])
+def test_no_binary_of_the_working_folder_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    for file in (tmp_path / "proofmark", tmp_path / "bin" / "proofmark"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("#!/bin/sh\n")
+        file.chmod(0o755)
+    monkeypatch.setitem(sys.modules, "proofmark_bin", None)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", path)
+    with pytest.raises(ProofmarkError) as raised:
+        Local()
+    assert raised.value.code == "no_binary"
+    # The other folders count.
+    monkeypatch.setenv("PATH", f"{path}:{tmp_path / 'bin'}")
+    assert Local()._binary == str(tmp_path / "bin" / "proofmark")

@@ -127,12 +127,20 @@ def find_binary() -> str:
     try:
         package: Any = importlib.import_module("proofmark_bin")
     except ImportError:
-        found = shutil.which("proofmark")
+        found = _on_path()
     else:
         found = package.find_proofmark_bin()
     if not found:
         raise ProofmarkError("no_binary", "the program `proofmark` is not there: `pip install proofmark-sdk[cli]`")
     return os.path.abspath(found)
+
+
+def _on_path() -> str | None:
+    """The program on the path, of which only absolute folders count: the others lead into whatever folder is the current one."""
+    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)]
+    # For no folders, and on Windows, `which` also looks at the current one.
+    found = shutil.which("proofmark", path=os.pathsep.join(folders)) if folders else None
+    return found if found is not None and os.path.isabs(found) else None
 
 
 def _policy_file(policy: PathLike) -> str:

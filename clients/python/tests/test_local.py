@@ -52,6 +52,19 @@ def test_the_policy_of_a_guard_stays_the_same_file(
         asyncio.run(guard.acheck("refund", {"amount": 20}))
 
 
+def test_relative_places_of_the_environment_are_those_of_this_folder(
+    policy: Path, binary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PROOFMARK_HOME", "home")
+    monkeypatch.setenv("PROOFMARK_STORE", "store.db")
+    local = Local(policy=policy, binary=binary)
+    Guard(local).decide("echo", {})
+    assert (tmp_path / "home").is_dir() and (tmp_path / "store.db").is_file()
+    monkeypatch.setenv("PROOFMARK_STORE", "postgres://bot@db.example/proofs")
+    assert local._env()["PROOFMARK_STORE"] == "postgres://bot@db.example/proofs"
+
+
 def test_a_step_is_accepted_or_not(local: Local, home: Path) -> None:
     examples = home / "examples/accept"
     attempt: Any = {

@@ -65,6 +65,10 @@ class _Binary:
             env["PROOFMARK_HOME"] = self._home
             # It would name the store of another home.
             env.pop("PROOFMARK_STORE", None)
+        # The binary may run in another folder.
+        for name in ("PROOFMARK_HOME", "PROOFMARK_STORE"):
+            if (place := env.get(name)) and not _is_database(place):
+                env[name] = os.path.abspath(place)
         return env
 
 
@@ -141,6 +145,12 @@ def _on_path() -> str | None:
     # For no folders, and on Windows, `which` also looks at the current one.
     found = shutil.which("proofmark", path=os.pathsep.join(folders)) if folders else None
     return found if found is not None and os.path.isabs(found) else None
+
+
+def _is_database(store: str) -> bool:
+    """Whether the binary takes it for the address of a database, and not for a file."""
+    scheme, is_url, _ = store.partition("://")
+    return bool(is_url and "/" not in scheme) or "password=" in store
 
 
 def _policy_file(policy: PathLike) -> str:

@@ -80,9 +80,10 @@ def test_a_tool_with_the_plain_context_runs(server: Server) -> None:
     [tool] = guarded_tools(Guard(server.client()), [FunctionTool("refund", "Refunds.", {}, invoke, strict_json_schema=False)])
     assert told(run(tool)) == "refunded"
     assert [json.loads(arguments) for arguments in ran] == [ARGS]
-    # Nobody has decided on this one.
-    assert "was not executed" in asyncio.run(tool.on_invoke_tool(RunContextWrapper(None), json.dumps(ARGS)))  # type: ignore[arg-type]
-    assert len(ran) == 1
+    # No guardrail has decided on these.
+    for args, runs in (({"amount": 20}, 1), (ARGS, 2)):
+        told_now = asyncio.run(tool.on_invoke_tool(RunContextWrapper(None), json.dumps(args)))  # type: ignore[arg-type]
+        assert len(ran) == runs and ("was not executed" in told_now) is (runs == 1)
 
 
 async def asks(context: Any, args: dict[str, Any], call_id: str) -> bool:

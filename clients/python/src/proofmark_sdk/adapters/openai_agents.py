@@ -81,11 +81,10 @@ class _Tool:
     async def before(self, data: ToolInputGuardrailData) -> ToolGuardrailFunctionOutput:
         context = data.context
         call_id = context.tool_call_id
+        self.decided.pop(call_id, None)
         try:
             args = json.loads(context.tool_arguments or "{}")
-            kept = self._made(call_id, args)
-            if kept is None:
-                kept = _Kept(time.monotonic(), await self.guard.acheck(self.tool.name, args, call_id=call_id))
+            kept = self._made(call_id, args) or await self._ask(args, call_id)
         except (Upstream, Terminal):
             raise
         except NotAllowed as error:
@@ -103,13 +102,17 @@ class _Tool:
         if await self._own_needs_approval(context, args, call_id):
             return True
         try:
-            self.made[call_id] = _Kept(time.monotonic(), await self.guard.acheck(self.tool.name, args, call_id=call_id))
+            self.made[call_id] = await self._ask(args, call_id)
         except NeedsReview:
             return True
         except NotAllowed:
             # The guardrail asks again, and tells the model why.
             return False
         return False
+
+    async def _ask(self, args: Any, call_id: str) -> _Kept:
+        at = time.monotonic()
+        return _Kept(at, await self.guard.acheck(self.tool.name, args, call_id=call_id or None))
 
     async def _own_needs_approval(self, context: RunContextWrapper[Any], args: dict[str, Any], call_id: str) -> bool:
         """What the tool itself says."""
@@ -130,9 +133,15 @@ class _Tool:
         # With the signature of the tool's own, by which the SDK chooses a context, which may not know the id of the call.
         @functools.wraps(invoke)
         async def decided(context: Any, arguments: str) -> Any:
-            call_id = self.call_id.get("")
-            kept = self.decided.pop(call_id, None)
-            if kept is None or not _is_on(kept, arguments):
+            call_id = getattr(context, "tool_call_id", None) or self.call_id.get("")
+            try:
+                # The SDK goes on with an agent as a tool, after an interruption inside of it, without asking the guardrails again.
+                kept = self.decided.pop(call_id, None) or await self._ask(json.loads(arguments or "{}"), call_id)
+            except (Upstream, Terminal):
+                raise
+            except NotAllowed as error:
+                return Guard.tool_result(error)
+            if not _is_on(kept, arguments):
                 return f"`{self.tool.name}` was not executed. There is no decision on the call as it is now."
             self.running[call_id] = kept.decision
             return await invoke(context, json.dumps(kept.decision.args))

@@ -190,6 +190,33 @@ def test_the_environment_names_the_server(server: Server, monkeypatch: pytest.Mo
     assert Client().decide({"action": {"tool": "echo", "class": "generic"}})["safe_to_execute"]
 
 
+LOOPBACK = ("127.0.0.1", "localhost", "LOCALHOST", "127.0.0.2", "[::1]", "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]")
+
+
+@pytest.mark.parametrize("host", LOOPBACK)
+def test_no_proxy_sees_what_is_sent_to_this_host(fake: Fake, monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, fake.url)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    # Nobody listens on port 1.
+    with Client(f"http://{host}:1", "secret-key", timeout=5) as client, pytest.raises(ProofmarkError) as raised:
+        client.job("1")
+    assert (raised.value.code, fake.requests) == ("unreachable", [])
+
+    async def later() -> None:
+        async with AsyncClient(f"http://{host}:1", "secret-key", timeout=5) as client:
+            await client.job("1")
+
+    with pytest.raises(ProofmarkError):
+        asyncio.run(later())
+    assert fake.requests == []
+    # Other hosts are reached through it.
+    with Client("http://proofmark.example") as client, pytest.raises(ProofmarkError):
+        client.job("1")
+    assert len(fake.requests) == 1
+
+
 def test_keys_stay_secret(fake: Fake) -> None:
     client = Client(fake.url, "pmk_secret")
     assert "secret" not in repr(client) + repr(client.address) + repr(vars(client))

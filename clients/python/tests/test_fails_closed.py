@@ -229,7 +229,8 @@ def test_the_decision_has_expired(fake: Fake, server: Server) -> None:
     no_decision(guard, fake.url, 30, "wrong_answer")
 
 
-def test_an_earlier_decision_is_answered_again(fake: Fake, server: Server) -> None:
+@pytest.mark.parametrize("agent", [AGENT, {**AGENT, "step": "step-1"}])
+def test_an_earlier_decision_is_answered_again(fake: Fake, server: Server, agent: dict[str, str]) -> None:
     real, answers = Through(server, as_it_is, as_it_is), list[bytes]()
 
     def again(request: Request) -> bytes:
@@ -237,9 +238,9 @@ def test_an_earlier_decision_is_answered_again(fake: Fake, server: Server) -> No
         return answers[0]
 
     fake.reply = again
-    client = Client(fake.url)
-    assert guard(client).check("refund", ARGS).allowed
-    error = attempt(guard(client), False)
+    asked = Guard(Client(fake.url), agent=agent)
+    assert asked.check("refund", ARGS).allowed
+    error = attempt(asked, False)
     assert isinstance(error, NoDecision) and "another request" in str(error)
 
 

@@ -76,6 +76,9 @@ def test_what_is_sent(fake: Fake) -> None:
         "taint": [],
     }
     assert request.path == "/v1/decisions?policy=payments"
+    with pytest.raises(NoDecision):
+        Guard(Client(fake.url), agent={"step": "step-1"}).decide("echo", {}, call_id="call_7")
+    assert json.loads(fake.requests[-1].body)["agent"]["step"].startswith("step-1:")
 
 
 def test_another_policy_has_decided(server: Server, fake: Fake) -> None:

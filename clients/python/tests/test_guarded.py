@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -171,6 +172,49 @@ def test_methods_leave_their_object_out(server: Server) -> None:
     assert recording.call(shop.refund.__wrapped__.__get__(shop), 5) == 5  # type: ignore[attr-defined]
 
 
+def test_only_the_object_of_a_method_is_left_out(server: Server) -> None:
+    recording = Recording(server)
+
+    class Shop:
+        @staticmethod
+        @guarded(guard=recording)
+        def pay(self: Any, amount: int) -> Any:
+            return self, amount
+
+        @guarded(guard=recording)
+        def refund(shop, amount: int) -> int:
+            return amount
+
+        @functools.cache  # noqa: B019
+        @guarded(guard=recording)
+        def once(self, amount: int) -> int:
+            return amount
+
+        @staticmethod
+        @guarded(guard=recording)
+        async def later(cls: Any) -> Any:
+            return cls
+
+    class Mine(Shop):
+        pass
+
+    assert Shop.pay("mallory", 20) == Mine().pay("mallory", 20) == ("mallory", 20)
+    with pytest.raises(NotJson, match="The argument `self` is of the type `Shop`"):
+        Shop.pay(Shop(), 20)
+    assert (Mine().refund(5), Shop.refund(Mine(), 6), Mine().once(7)) == (5, 6, 7)
+    # Not an object with this method.
+    with pytest.raises(NotJson):
+        Shop.refund(object(), 20)  # type: ignore[arg-type]
+    assert Shop.refund("mallory", 8) == 8  # type: ignore[arg-type]
+    assert recording.asked == [
+        *[("pay", {"self": "mallory", "amount": 20})] * 2,
+        *[(tool, {"amount": amount}) for tool, amount in (("refund", 5), ("refund", 6), ("once", 7))],
+        ("refund", {"shop": "mallory", "amount": 8}),
+    ]
+    with pytest.raises(NotJson, match="The argument `cls`"):
+        asyncio.run(Shop.later(object()))
+
+
 def test_what_cannot_be_guarded(local: Guard, tmp_path: Path) -> None:
     def generator() -> Iterator[int]:
         yield 1
@@ -181,6 +225,18 @@ def test_what_cannot_be_guarded(local: Guard, tmp_path: Path) -> None:
     for function in (generator, async_generator, int, 7, staticmethod(len)):
         with pytest.raises(TypeError):
             guarded(guard=local)(function)  # type: ignore[arg-type]
+
+    class Generator:
+        __name__ = "refund"
+
+        def __call__(self) -> Iterator[int]:
+            yield 1
+
+    for function in (generator, async_generator, Generator()):
+        with pytest.raises(TypeError, match="is a generator"):
+            local.call(function)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="is a generator"):
+            asyncio.run(local.acall(function))  # type: ignore[arg-type]
     for options in ({}, {"guard": local, "policy": "policy.yaml"}):
         with pytest.raises(TypeError, match="`policy` or a `guard`"):
             guarded(**options)  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from conftest import run
 
-from proofmark_sdk import AsyncLocal, Guard, Local, NeedsReview, NotLocal, ProofmarkError
+from proofmark_sdk import AsyncLocal, Blocked, Guard, Local, NeedsReview, NotLocal, ProofmarkError
 
 
 @pytest.fixture
@@ -37,6 +37,32 @@ def test_actions_are_decided(local: Local, home: Path) -> None:
     other = home / "other.yaml"
     other.write_text("version: 1\nboundaries: []\n")
     assert local.decide(request, policy=str(other))["outcome"] == "replan_required"
+
+
+@pytest.mark.parametrize("kind", [Local, AsyncLocal])
+def test_the_policy_of_a_guard_stays_the_same_file(
+    kind: Any, policy: Path, home: Path, binary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(policy.parent)
+    guard = Guard(kind(home=home, binary=binary), policy=policy.name)
+    allows = "version: 1\nboundaries:\n  - {id: any, match: {tool: refund}, when: 'action.args.amount < 1000'}\n"
+    (tmp_path / policy.name).write_text(allows)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Blocked, match="names no ticket"):
+        asyncio.run(guard.acheck("refund", {"amount": 20}))
+
+
+def test_relative_places_of_the_environment_are_those_of_this_folder(
+    policy: Path, binary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PROOFMARK_HOME", "home")
+    monkeypatch.setenv("PROOFMARK_STORE", "store.db")
+    local = Local(policy=policy, binary=binary)
+    Guard(local).decide("echo", {})
+    assert (tmp_path / "home").is_dir() and (tmp_path / "store.db").is_file()
+    monkeypatch.setenv("PROOFMARK_STORE", "postgres://bot@db.example/proofs")
+    assert local._env()["PROOFMARK_STORE"] == "postgres://bot@db.example/proofs"
 
 
 def test_a_step_is_accepted_or_not(local: Local, home: Path) -> None:
@@ -101,11 +127,13 @@ def test_what_needs_a_server(local: Local) -> None:
         local.report("1", executed=True)
 
 
-def waiting(home: Path, binary: str) -> str:
+def waiting(home: Path, binary: str, earlier: str) -> str:
+    """A decision that waits, and is not the earlier one."""
     for _ in range(600):
         listed = run(binary, home, "decision", "list", "--waiting", "--json")
         for line in listed.splitlines():
-            return str(json.loads(line)["decision_id"])
+            if (decision_id := str(json.loads(line)["decision_id"])) != earlier:
+                return decision_id
         threading.Event().wait(0.05)
     raise AssertionError("no decision waits")
 
@@ -116,12 +144,12 @@ def test_a_call_waits_for_its_review(policy: Path, tmp_path: Path, home: Path, b
     def refund(amount: int) -> str:
         return f"refunded {amount}"
 
-    with pytest.raises(NeedsReview, match="`proofmark decision show"):
+    with pytest.raises(NeedsReview, match="`proofmark decision show") as raised:
         Guard(local).call(refund, 800)
     signed = ("--key", str(home / "keys/ann.pem"), "--note", "seen", "--yes", "--policy", str(policy))
     with ThreadPoolExecutor(1) as pool:
         call = pool.submit(Guard(local, wait=60).call, refund, 800)
-        decision_id = waiting(tmp_path, binary)
+        decision_id = waiting(tmp_path, binary, raised.value.decision.id)
         run(binary, tmp_path, "decision", "approve", decision_id, *signed)
         assert call.result() == "refunded 800"
 
@@ -136,3 +164,20 @@ def test_the_binary_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     module.find_proofmark_bin = lambda: str(tmp_path / "proofmark")
     monkeypatch.setitem(sys.modules, "proofmark_bin", module)
     assert Local()._binary == str(tmp_path / "proofmark")
+
+
+@pytest.mark.parametrize("path", ["", ".", "/nowhere:", ":/nowhere", "bin:./bin"])
+def test_no_binary_of_the_working_folder_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    for file in (tmp_path / "proofmark", tmp_path / "bin" / "proofmark"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("#!/bin/sh\n")
+        file.chmod(0o755)
+    monkeypatch.setitem(sys.modules, "proofmark_bin", None)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", path)
+    with pytest.raises(ProofmarkError) as raised:
+        Local()
+    assert raised.value.code == "no_binary"
+    # The other folders count.
+    monkeypatch.setenv("PATH", f"{path}:{tmp_path / 'bin'}")
+    assert Local()._binary == str(tmp_path / "bin" / "proofmark")

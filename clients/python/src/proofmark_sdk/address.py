@@ -12,7 +12,6 @@ from importlib.metadata import version
 import httpx
 
 LOCAL_SERVER = "http://127.0.0.1:8700"
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,8 @@ class Address:
         if self.api_key is not None:
             headers["Authorization"] = f"Bearer {self.api_key}"
         # A proxy of the environment cannot reach this host's loopback, and must not see what is sent to it.
-        mounts = {f"all://{host}": None for host in LOOPBACK}
-        return {"headers": headers, "follow_redirects": False, "mounts": mounts, "verify": _tls()}
+        trust_env = not _is_loopback(_url(self.base_url).host)
+        return {"headers": headers, "follow_redirects": False, "trust_env": trust_env, "verify": _tls()}
 
 
 @functools.cache
@@ -68,6 +67,9 @@ def _url(base_url: str) -> httpx.URL:
 
 def _is_loopback(host: str) -> bool:
     try:
-        return ipaddress.ip_address(host).is_loopback
+        address = ipaddress.ip_address(host)
     except ValueError:
         return host == "localhost"
+    # Before Python 3.13, an IPv4 address that is written as an IPv6 one is none.
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback

@@ -10,6 +10,9 @@ from typing import Any
 from .documents import Json, Snapshot
 from .not_allowed import NotJson
 
+MAX_DECORATORS = 16
+"""The decorators of a method that may stand outside of `guarded`."""
+
 
 @dataclass(frozen=True)
 class Arguments:
@@ -34,6 +37,7 @@ class Arguments:
 
         With `has_self`, the first one is kept as it is.
         """
+        refuse_generator(function)
         tool = tool or tool_name(function)
         bound = inspect.signature(function).bind(*args, **kwargs)
         bound.apply_defaults()
@@ -55,6 +59,36 @@ def is_async(function: Callable[..., Any]) -> bool:
     """Whether a call of it only makes a coroutine."""
     of_object = getattr(type(function), "__call__", None)  # noqa: B004
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(of_object)
+
+
+def refuse_generator(function: Callable[..., Any]) -> None:
+    """Raises `TypeError` for a function whose call only makes a generator."""
+    for called in (function, getattr(type(function), "__call__", None)):  # noqa: B004
+        if inspect.isgeneratorfunction(called) or inspect.isasyncgenfunction(called):
+            raise TypeError(f"`{tool_name(function)}` is a generator, which runs long after the decision: guard what it calls")
+
+
+def is_method_of(function: object, args: tuple[Any, ...]) -> bool:
+    """Whether the first argument is the object, or the class, that `function` is a method of.
+
+    Its class says that. A static method may call its first parameter `self`, too, and anybody may pass that.
+    """
+    if not args:
+        return False
+    first = args[0]
+    classes = (*type(first).__mro__, *(first.__mro__ if isinstance(first, type) else ()))
+    members = (member for owner in classes for member in vars(owner).values())
+    return any(_is_or_wraps(member, function) for member in members if not isinstance(member, staticmethod))
+
+
+def _is_or_wraps(member: Any, function: object) -> bool:
+    # Decorators outside of `guarded` say with `__wrapped__` what they call.
+    inner = member.fget if isinstance(member, property) else member
+    for _ in range(MAX_DECORATORS):
+        if inner is function:
+            return True
+        inner = getattr(inner, "__dict__", {}).get("__wrapped__", getattr(inner, "__func__", None))
+    return False
 
 
 def tool_name(function: Callable[..., Any]) -> str:

@@ -127,9 +127,9 @@ class Asking:
         agent = {**facts.get("agent", {}), **(self.agent or {})}
         if self.run is not None:
             agent["run"] = self.run
-        # A new fact in each request, so that an earlier decision is none on this one. A step of the caller's own is kept.
-        attempt = str(uuid.uuid4())
-        agent.setdefault("step", attempt if call_id is None else f"{call_id}:{attempt}")
+        # A new fact in each request, so that an earlier decision is none on this one. A step of the caller's own stands before it.
+        attempt, step = str(uuid.uuid4()), agent.get("step", call_id)
+        agent["step"] = attempt if step is None else f"{step}:{attempt}"
         # A copy, because who made the context may go on with it.
         return Snapshot().take({**facts, "action": action, "agent": agent}, "the request")
 

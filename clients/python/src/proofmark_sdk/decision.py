@@ -73,7 +73,7 @@ def read_decision(data: bytes, request: Mapping[str, Json], policy: str | None, 
     _check_format(receipt)
     _check_disposition(receipt)
     _check_request(receipt, request, policy)
-    if seconds > _lifetime(receipt["binding"]):
+    if seconds > lifetime(receipt["binding"]):
         raise WrongAnswer("it has expired")
     return receipt
 
@@ -106,6 +106,11 @@ def decision(receipt: dict[str, Any], action: dict[str, Json], url: str | None) 
         receipt=receipt,
         action=action,
     )
+
+
+def lifetime(binding: dict[str, Any]) -> float:
+    """The seconds that a decision is valid. The clock of who decided may differ, so its times are not compared with this one."""
+    return (_time(binding, "expires_at") - _time(binding, "decided_at")).total_seconds()
 
 
 def _check_format(receipt: dict[str, Any]) -> None:
@@ -163,11 +168,6 @@ def _is_coded(value: object) -> bool:
     return isinstance(value, list) and all(
         isinstance(item, dict) and isinstance(item.get("code"), str) and isinstance(item.get("message"), str) for item in value
     )
-
-
-def _lifetime(binding: dict[str, Any]) -> float:
-    """The seconds that a decision is valid. The clock of who decided may differ, so its times are not compared with this one."""
-    return (_time(binding, "expires_at") - _time(binding, "decided_at")).total_seconds()
 
 
 def _time(binding: dict[str, Any], name: str) -> datetime:

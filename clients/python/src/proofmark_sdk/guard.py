@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar, cast, overload
 
@@ -12,6 +13,7 @@ from .asking import Asked, Asking, Backend, Classes, ContextOf
 from .decision import Decision
 from .errors import NotLocal
 from .flow import later, now
+from .local import AsyncLocal, Local
 from .not_allowed import NotAllowed
 
 P = ParamSpec("P")
@@ -45,6 +47,9 @@ class Guard:
         context: ContextOf | None = None,
     ) -> None:
         self._client = client
+        if policy is not None and isinstance(client, Local | AsyncLocal):
+            # Now: when a call is decided on, an agent may have changed the working folder.
+            policy = os.path.abspath(policy)
         self._asking = Asking(client, classes, run, agent, wait, policy, trust, context)
 
     def decide(

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, cast
 
-from .arguments import Arguments, is_async, tool_name
+from .arguments import Arguments, is_async, is_method_of, refuse_generator, tool_name
 from .guard import Guard
 from .local import Local, PathLike
 
@@ -35,16 +35,18 @@ def guarded(
 
     def wrap(function: Callable[P, T]) -> Callable[P, T]:
         _check(function)
-        bind = functools.partial(Arguments.of, tool=tool or tool_name(function), has_self=_has_self(function))
+        name = tool or tool_name(function)
         options = {"klass": klass, "target": target}
 
         @functools.wraps(function)
         def run(*args: P.args, **kwargs: P.kwargs) -> T:
-            return cast(T, chosen._execute(bind(function, args, kwargs), **options))
+            bound = Arguments.of(function, args, kwargs, tool=name, has_self=is_method_of(run, args))
+            return cast(T, chosen._execute(bound, **options))
 
         @functools.wraps(function)
         async def arun(*args: P.args, **kwargs: P.kwargs) -> Any:
-            return await chosen._aexecute(bind(function, args, kwargs), **options)
+            bound = Arguments.of(function, args, kwargs, tool=name, has_self=is_method_of(arun, args))
+            return await chosen._aexecute(bound, **options)
 
         return cast("Callable[P, T]", arun) if is_async(function) else run
 
@@ -56,12 +58,4 @@ def _check(function: Any) -> None:
         raise TypeError("`guarded` stands below `staticmethod` and `classmethod`, next to the function")
     if inspect.isclass(function) or not callable(function):
         raise TypeError(f"{function!r:.200} is not a function")
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise TypeError(f"`{tool_name(function)}` is a generator, which runs long after the decision: guard what it calls")
-
-
-def _has_self(function: Callable[..., Any]) -> bool:
-    """Whether it is a method in the body of a class."""
-    owner = getattr(function, "__qualname__", "").rpartition(".")[0]
-    first = next(iter(inspect.signature(function).parameters), None)
-    return bool(owner) and not owner.endswith("<locals>") and first in ("self", "cls")
+    refuse_generator(function)

@@ -65,6 +65,10 @@ class _Binary:
             env["PROOFMARK_HOME"] = self._home
             # It would name the store of another home.
             env.pop("PROOFMARK_STORE", None)
+        # The binary may run in another folder.
+        for name in ("PROOFMARK_HOME", "PROOFMARK_STORE"):
+            if (place := env.get(name)) and not _is_database(place):
+                env[name] = os.path.abspath(place)
         return env
 
 
@@ -127,12 +131,26 @@ def find_binary() -> str:
     try:
         package: Any = importlib.import_module("proofmark_bin")
     except ImportError:
-        found = shutil.which("proofmark")
+        found = _on_path()
     else:
         found = package.find_proofmark_bin()
     if not found:
         raise ProofmarkError("no_binary", "the program `proofmark` is not there: `pip install proofmark-sdk[cli]`")
     return os.path.abspath(found)
+
+
+def _on_path() -> str | None:
+    """The program on the path, of which only absolute folders count: the others lead into whatever folder is the current one."""
+    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)]
+    # For no folders, and on Windows, `which` also looks at the current one.
+    found = shutil.which("proofmark", path=os.pathsep.join(folders)) if folders else None
+    return found if found is not None and os.path.isabs(found) else None
+
+
+def _is_database(store: str) -> bool:
+    """Whether the binary takes it for the address of a database, and not for a file."""
+    scheme, is_url, _ = store.partition("://")
+    return bool(is_url and "/" not in scheme) or "password=" in store
 
 
 def _policy_file(policy: PathLike) -> str:

@@ -79,7 +79,7 @@ def strands(guard: Guard, args: Args, ran: Ran) -> str:
     return strands_told(agent)
 
 
-def strands_agent(args: Args, ran: Ran, hooks: list[Any]) -> Any:
+def strands_agent(args: Args, ran: Ran, hooks: list[Any], **more: Any) -> Any:
     import json
 
     from strands import Agent, tool
@@ -105,7 +105,7 @@ def strands_agent(args: Args, ran: Ran, hooks: list[Any]) -> Any:
                 yield {"contentBlockStop": {}}
             yield {"messageStop": {"stopReason": "tool_use" if call else "end_turn"}}
 
-    return Agent(Scripted(), tools=[refund], hooks=hooks, callback_handler=None)
+    return Agent(Scripted(), tools=[refund], hooks=hooks, callback_handler=None, **more)
 
 
 def strands_told(agent: Any) -> str:

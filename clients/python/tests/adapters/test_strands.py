@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ pytest.importorskip("strands", reason="`strands` is not installed")
 
 from adapters.more_hosts import strands_agent, strands_told
 from conftest import Server, run
-from strands.hooks import BeforeToolCallEvent, HookProvider, HookRegistry
+from strands.hooks import AfterToolCallEvent, BeforeToolCallEvent, HookProvider, HookRegistry
 from strands.types.exceptions import EventLoopException
 
 from proofmark_sdk import Guard, Terminal, Upstream
@@ -22,24 +23,66 @@ AGENT = {"id": "bot"}
 class Changes(HookProvider):
     """A hook of somebody else."""
 
-    def __init__(self, **changes: Any) -> None:
+    def __init__(self, order: float = 0, **changes: Any) -> None:
+        self.order = order
         self.changes = changes
 
     def register_hooks(self, registry: HookRegistry, **named: Any) -> None:
-        registry.add_callback(BeforeToolCallEvent, self.change)
+        registry.add_callback(BeforeToolCallEvent, self.change, order=self.order)
 
     def change(self, event: BeforeToolCallEvent) -> None:
         event.tool_use = {**event.tool_use, **self.changes}
 
 
-def test_the_call_that_another_hook_has_changed_is_decided_on(server: Server) -> None:
+class Retries(HookProvider):
+    """A hook that has each call made three times."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def register_hooks(self, registry: HookRegistry, **named: Any) -> None:
+        registry.add_callback(AfterToolCallEvent, self.retry, order=1000)
+
+    def retry(self, event: AfterToolCallEvent) -> None:
+        self.count += 1
+        event.retry = self.count < 3
+
+
+@pytest.mark.parametrize("order", [0, 1000])
+def test_the_call_that_another_hook_has_changed_is_decided_on(server: Server, order: float) -> None:
     ran: list[dict[str, Any]] = []
     own = GuardHooks(Guard(server.client()))
     # It is added later, and yet runs first.
-    agent = strands_agent({"amount": 20, "ticket": "T-1"}, ran, [own, Changes(input={"amount": 20})])
+    agent = strands_agent({"amount": 20, "ticket": "T-1"}, ran, [own, Changes(order, input={"amount": 20})])
     agent("Refund.")
     assert ran == []
     assert "The refund names no ticket." in strands_told(agent)
+
+
+@pytest.mark.parametrize("is_background", [False, True])
+def test_each_run_of_a_tool_has_a_decision(server: Server, is_background: bool) -> None:
+    ran: list[dict[str, Any]] = []
+    decided: list[str] = []
+    guard = Guard(server.client())
+    check = guard.acheck
+
+    async def counted(*args: Any, **named: Any) -> Any:
+        decision = await check(*args, **named)
+        decided.append(decision.id)
+        return decision
+
+    guard.acheck = counted  # type: ignore[method-assign]
+    background = {"background_tasks": {"always": ["refund"]}} if is_background else {}
+    agent = strands_agent({"amount": 20, "ticket": "T-1"}, ran, [GuardHooks(guard), Retries()], **background)
+
+    async def run() -> None:
+        await agent.invoke_async("Refund.")
+        # What runs in the background.
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        await asyncio.wait(others, timeout=30) if others else None
+
+    asyncio.run(run())
+    assert len(ran) == len(set(decided)) == (1 if is_background else 3)
 
 
 def test_a_call_of_a_tool_in_place_of_another_is_cancelled(server: Server) -> None:

@@ -22,7 +22,8 @@ class GuardMiddleware(FunctionMiddleware):
         self.guard = guard
 
     async def process(self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]) -> None:
-        name, args = context.function.name, context.arguments
+        function, args = context.function, context.arguments
+        name = function.name
         try:
             decision = await self.guard.acheck(name, args if isinstance(args, dict) else dict(args))
         except (Upstream, Terminal) as error:
@@ -32,6 +33,8 @@ class GuardMiddleware(FunctionMiddleware):
             return
         except Exception as error:
             raise MiddlewareFailure(f"`{name}` was not executed: the guard failed") from error
+        if context.function is not function:
+            raise MiddlewareFailure(f"`{name}` was not executed: another function has been put in its place")
         context.arguments = decision.args
         async with areporting(self.guard, decision):
             await call_next()

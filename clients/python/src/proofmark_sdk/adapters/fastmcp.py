@@ -18,7 +18,8 @@ class GuardMiddleware(Middleware):
     """Asks `guard` before each tool of a server runs: `server.add_middleware(GuardMiddleware(guard))`.
 
     Add it last: a middleware behind it can change the call that was decided on. A call that is not allowed is answered with
-    an error that has the reasons. It sees calls of tools; reads of resources and prompts are not decided on.
+    an error that has the reasons. So is one that names a version of the tool, because policies do not see versions. It sees
+    calls of tools; reads of resources and prompts are not decided on.
     """
 
     def __init__(self, guard: Guard) -> None:
@@ -28,6 +29,8 @@ class GuardMiddleware(Middleware):
         self, context: MiddlewareContext[CallToolRequestParams], call_next: CallNext[CallToolRequestParams, ToolResult]
     ) -> ToolResult:
         call = context.message
+        if "version" in ((call.meta or {}).get("fastmcp") or {}):
+            raise ToolError(f"`{call.name}` was not executed. Calls that name a version are not decided on: name none.")
         try:
             decision = await self.guard.acheck(call.name, call.arguments or {})
         except NotAllowed as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from inspect_ai.approval import Approval, Approver, approver
@@ -29,15 +30,18 @@ def guard_approver(guard: Guard) -> Approver:
     """
 
     async def approve(message: str, call: ToolCall, view: ToolCallView, history: list[ChatMessage]) -> Approval:
+        asked = replace(call)
         try:
-            decision = await guard.acheck(call.function, call.arguments, call_id=call.id)
+            decision = await guard.acheck(asked.function, asked.arguments, call_id=asked.id)
         except (Upstream, Terminal) as error:
             return Approval(decision="terminate", explanation=str(error))
         except NeedsReview as error:
             return Approval(decision="escalate", explanation=str(error))
         except NotAllowed as error:
             return Approval(decision="reject", explanation=str(error))
-        return Approval(decision="approve", explanation=f"decision {decision.id}")
+        # The call itself may have been changed meanwhile.
+        decided = replace(asked, arguments=decision.args)
+        return Approval(decision="modify", modified=decided, explanation=f"decision {decision.id}")
 
     return approve
 

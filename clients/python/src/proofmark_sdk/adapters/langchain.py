@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ToolCallRequest
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import ToolCall, ToolMessage
 from langgraph.types import Command, interrupt
 
 from ..decision import Decision
@@ -33,35 +34,60 @@ class GuardMiddleware(AgentMiddleware[Any, Any]):
         self.interrupts = interrupts
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]) -> Result:
-        call = request.tool_call
+        asked = _Asked.of(request)
+        if refused := asked.refused():
+            return refused
+        call = asked.call
         try:
             decision = self.guard.check(call["name"], call["args"], call_id=call["id"])
         except NotAllowed as error:
-            return self._refused(request, error)
+            return self._not_allowed(asked, error)
         with reporting(self.guard, decision):
-            return cast(Result, handler(_decided(request, decision)))
+            return cast(Result, handler(asked.decided(request, decision)))
 
-    async def awrap_tool_call(
-        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]
-    ) -> Result:
-        call = request.tool_call
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]) -> Result:
+        asked = _Asked.of(request)
+        if refused := asked.refused():
+            return refused
+        call = asked.call
         try:
             decision = await self.guard.acheck(call["name"], call["args"], call_id=call["id"])
         except NotAllowed as error:
-            return self._refused(request, error)
+            return self._not_allowed(asked, error)
         async with areporting(self.guard, decision):
-            return cast(Result, await handler(_decided(request, decision)))
+            return cast(Result, await handler(asked.decided(request, decision)))
 
-    def _refused(self, request: ToolCallRequest, error: NotAllowed) -> ToolMessage:
+    def _not_allowed(self, asked: _Asked, error: NotAllowed) -> ToolMessage:
         if isinstance(error, Upstream | Terminal):
             raise error
         if self.interrupts and isinstance(error, NeedsReview):
             # The first time this ends the step. Once the graph is resumed, the step begins again, with a new decision.
             interrupt({"decision_id": error.decision.id, "url": error.url, "said": str(error)})
-        call = request.tool_call
-        return ToolMessage(Guard.tool_result(error), tool_call_id=call["id"], name=call["name"], status="error")
+        return asked.told(Guard.tool_result(error))
 
 
-def _decided(request: ToolCallRequest, decision: Decision) -> ToolCallRequest:
-    decided: ToolCallRequest = request.override(tool_call={**request.tool_call, "args": decision.args})
-    return decided
+@dataclass(frozen=True)
+class _Asked:
+    """A call and its tool as they were when the decision was asked for."""
+
+    call: ToolCall
+    tool: Any
+
+    @classmethod
+    def of(cls, request: ToolCallRequest) -> _Asked:
+        call: Any = dict(request.tool_call)
+        return cls(call, request.tool)
+
+    def refused(self) -> ToolMessage | None:
+        """What the model is told where another tool would run than the one that is named."""
+        if self.tool is None or self.tool.name == self.call["name"]:
+            return None
+        return self.told(f"`{self.call['name']}` was not executed: a middleware has put `{self.tool.name}` in its place")
+
+    def decided(self, request: ToolCallRequest, decision: Decision) -> ToolCallRequest:
+        call = {**self.call, "args": decision.args}
+        decided: ToolCallRequest = request.override(tool_call=call, tool=self.tool)
+        return decided
+
+    def told(self, text: str) -> ToolMessage:
+        return ToolMessage(text, tool_call_id=self.call["id"], name=self.call["name"], status="error")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from typing import Any
 
-from strands.hooks import AfterToolCallEvent, BeforeToolCallEvent, HookOrder, HookProvider, HookRegistry
+from strands.hooks import AfterToolCallEvent, BeforeToolCallEvent, HookProvider, HookRegistry
 
 from ..decision import Decision
 from ..guard import Guard
 from ..not_allowed import NeedsReview, NotAllowed, Terminal, Upstream
 from . import ToolFailed
 
-LAST = HookOrder.SDK_LAST + 1
-"""Behind the hooks that can change a call."""
+LAST = math.inf
+"""Behind the hooks that can change a call or retry it."""
 
 
 class GuardHooks(HookProvider):
@@ -21,17 +23,18 @@ class GuardHooks(HookProvider):
     It runs behind other hooks, and decides on the call as they left it. A call that is not allowed is cancelled with the
     reasons. With `interrupts`, a call that needs a review interrupts the agent; when it is resumed, the call is decided on again,
     so the approval has to be given to Proofmark, whatever the response is. `Upstream` and `Terminal` are raised, and end the run.
+    A tool that runs in the background is not retried: there would be no decision on the second run.
     """
 
     def __init__(self, guard: Guard, *, interrupts: bool = False) -> None:
         self.guard = guard
         self.interrupts = interrupts
-        # By the id of the call.
-        self.running: dict[str, Decision] = {}
+        # By the id of the call: the decision, and the task that asked for it.
+        self.running: dict[str, tuple[Decision, Any]] = {}
 
     def register_hooks(self, registry: HookRegistry, **named: Any) -> None:
         registry.add_callback(BeforeToolCallEvent, self.before, order=LAST)
-        registry.add_callback(AfterToolCallEvent, self.after)
+        registry.add_callback(AfterToolCallEvent, self.after, order=LAST)
 
     async def before(self, event: BeforeToolCallEvent) -> None:
         use, tool = event.tool_use, event.selected_tool
@@ -52,10 +55,13 @@ class GuardHooks(HookProvider):
             event.cancel_tool = Guard.tool_result(error)
             return
         event.tool_use = {**use, "input": decision.args}
-        self.running[use["toolUseId"]] = decision
+        self.running[use["toolUseId"]] = decision, asyncio.current_task()
 
     async def after(self, event: AfterToolCallEvent) -> None:
-        decision = self.running.pop(event.tool_use["toolUseId"], None)
+        decision, task = self.running.pop(event.tool_use["toolUseId"], (None, None))
+        if event.retry and task is not asyncio.current_task():
+            # In the background, where no decision is asked for before the next run.
+            event.retry = False
         if decision and event.cancel_message is None:
             failed = ToolFailed(str(event.result["content"])) if event.result["status"] == "error" else None
             await self.guard.areport(decision, error=event.exception or failed)

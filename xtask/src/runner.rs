@@ -90,7 +90,7 @@ impl Runner {
             let (python, schemathesis) =
                 (machine::python_with_packages(target), machine::python_with_schemathesis(target));
             let is_asked_for = is_required(FRAMEWORKS_NEED, &required);
-            let pythons = is_asked_for.then(|| machine::pythons_with_frameworks(target)).unwrap_or_default();
+            let pythons = if is_asked_for { machine::pythons_with_frameworks(target) } else { Default::default() };
             let asked = node.as_ref().filter(|_| is_asked_for);
             let node_frameworks = asked.and_then(|modules| machine::node_frameworks(target, modules));
             (Nextest::provide(target), python, schemathesis, node, (pythons, node_frameworks))

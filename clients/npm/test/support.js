@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 
 import { Client } from "proofmark";
 
-export const BINARY = process.env.PROOFMARK_BINARY ?? "/tmp/pm-bin";
+export const BINARY = process.env.PROOFMARK_BINARY ?? "proofmark";
 /** Work that passes its tests. */
 export const SORT = {
   task: { task_id: "sort", description: "Sort a list" },

@@ -133,7 +133,7 @@ export async function readDecision(asked, text, { sentAt, trusted, url }) {
   const { answer, trust, kind, message } = await verify(text, { trusted });
   if (kind !== "decision_receipt") throw new Error(`the answer is no decision receipt${message === null ? "" : `: ${message}`}`);
   if (answer !== "valid") throw new Error(`the decision receipt is ${answer}: ${message}`);
-  if (trusted.length > 0 && trust !== "trusted") throw new Error("the decision receipt was signed by nobody of `trusted`");
+  if (trusted.length > 0 && trust !== "trusted") throw new Error("the decision receipt was not signed by a signer of `trusted`");
   /** @type {DecisionReceipt} */
   const receipt = JSON.parse(text);
   checkSubject(asked, receipt);

@@ -1,5 +1,5 @@
 //! Spans of calls and messages, and events of verdicts, in the words of the OpenTelemetry semantic conventions for generative AI and
-//! MCP. They are lines of the log for whoever exports them; the log itself leaves them out.
+//! MCP. They are lines of the log for the layer that exports them; the log itself leaves them out.
 //!
 //! A line with `span.name` is a span: `span.trace`, `span.id` and `span.parent` say where, `span.began_us` when it began. With
 //! `span.joins` it belongs to the request in which it is logged, if there is one. A line with `event.name` is an event. Nothing that an
@@ -246,7 +246,7 @@ fn named(operation: &str, target: Option<&str>) -> String {
     target.map_or_else(|| operation.to_owned(), |target| format!("{operation} {target}"))
 }
 
-/// Whether an error is one of whoever answers, and not of the sender (semantic conventions for MCP, server spans).
+/// Whether an error is one of the side that answers, and not of the sender (semantic conventions for MCP, server spans).
 fn is_fault(error: &str) -> bool {
     match error.parse::<i64>() {
         Ok(code) => code == -32_603 || (-32_099..=-32_000).contains(&code),

@@ -167,7 +167,7 @@ async fn rounds(proxy: Arc<Proxy>) {
             proxy.sessions.end_silent();
             proxy.sessions.round();
         });
-        // One that panicked is no reason to have no others.
+        // The next round runs also after one that panicked.
         drop(round.await);
     }
 }

@@ -68,7 +68,7 @@ async function read(request) {
 async function check(receipt, output, trusted) {
   const { answer, kind, trust, message } = await verify(JSON.stringify(receipt), { trusted });
   if (kind !== "receipt" || answer !== "valid") throw new Error(`the answer is no valid receipt${message === null ? "" : `: ${message}`}`);
-  if (trusted.length > 0 && trust !== "trusted") throw new Error("the receipt was signed by nobody of `trusted`");
+  if (trusted.length > 0 && trust !== "trusted") throw new Error("the receipt was not signed by a signer of `trusted`");
   const digest = createHash("sha256").update(output).digest("hex");
   if (receipt.hashes.output !== `sha256:${digest}`) throw new Error("the receipt is on another output");
   if (receipt.verdict === "error") throw new Error(`the output could not be verified: ${told(receipt)} (receipt ${receipt.receipt_id})`);

@@ -94,7 +94,7 @@ class Gathering:
         self._chunks: list[bytes] = []
         self._length = 0
         if headers.get("content-encoding", "identity").lower() != "identity":
-            raise ProofmarkError("malformed", "the server compressed its answer, and nobody asked for that", status=status)
+            raise ProofmarkError("malformed", "the server compressed its answer, which was not asked for", status=status)
 
     def add(self, chunk: bytes) -> None:
         self._length += len(chunk)

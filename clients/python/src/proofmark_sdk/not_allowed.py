@@ -35,7 +35,7 @@ class Blocked(NotAllowed):
 
 
 class Upstream(Blocked):
-    """Whoever gave the agent its task must supply what is missing."""
+    """The caller of the agent must supply what is missing."""
 
 
 class Terminal(Blocked):
@@ -54,7 +54,7 @@ class NeedsReview(NotAllowed):
 
 
 class NoDecision(NotAllowed):
-    """Nobody has decided: no answer, a late one, or one that is no decision on this action.
+    """There is no decision: no answer, a late one, or one that does not decide on this action.
 
     `code` is that of a `ProofmarkError`, or `wrong_answer`, or `failed` for an error in what was called to ask.
     """

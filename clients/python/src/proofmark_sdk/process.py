@@ -103,6 +103,6 @@ def _late(seconds: float) -> ProofmarkError:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Ends the process and what it has started. Nobody has waited for it yet, so its number is still its own."""
+    """Ends the process and what it has started. It was not waited for yet, so its number still belongs to it."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

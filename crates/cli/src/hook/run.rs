@@ -140,7 +140,7 @@ impl Run {
         let host = self.host()?;
         let home = self.home.clone().or_else(|| self.own_home.then(users_own_home));
         let config = &config.for_hook(home);
-        // What cannot be told is no reason to refuse a call.
+        // A call is not refused because a collector cannot be reached.
         let told = self.otlp.as_ref().and_then(|collector| {
             tell_later(collector)
                 .inspect_err(|error| {

@@ -39,7 +39,7 @@ impl ResponseOptions {
         let (request, uri) = (self.request()?, self.uri()?);
         let receipt = current(id, store, config)?;
         let response = ValidationResponse::new(&receipt, request, uri).map_err(exported::failed)?;
-        // The wallet's owner stands for what it sends, so a receipt of just anybody in the store is no answer.
+        // The owner of the wallet is responsible for what it sends, so only receipts of trusted signers are exported.
         let trusted = config.known_signers()?.trusted(&[])?;
         let checked = trusted.check(receipt.to_text().as_bytes(), Profile::Vrf);
         if checked.verification.trust != Trust::Trusted {

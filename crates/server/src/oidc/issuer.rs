@@ -97,7 +97,7 @@ impl FromStr for IssuerUrl {
     }
 }
 
-/// Whether nobody on the way changes what is read at this URL; none where it is no URL.
+/// Whether what is read at this URL cannot be changed on the way; `None` if it is not a URL.
 fn is_reliable(text: &str) -> Option<bool> {
     let address: Uri = text.parse().ok()?;
     let authority = address.authority().filter(|authority| !authority.host().is_empty())?;

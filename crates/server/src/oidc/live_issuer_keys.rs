@@ -57,7 +57,7 @@ pub(super) struct Held {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoKey {
     Refused(Refusal),
-    /// The issuer does not answer, so nobody knows whether the key is one of its keys.
+    /// The issuer does not answer, so it is not known whether the key is one of its keys.
     Unavailable,
 }
 

@@ -38,7 +38,7 @@ pub(super) struct Wanted {
     pub(super) audience: String,
 }
 
-/// What the header of a token says, which nobody has signed yet.
+/// What the header of a token says, before its signature is checked.
 #[derive(Debug)]
 pub(super) struct Header {
     pub(super) key_id: String,
@@ -110,7 +110,7 @@ impl Claims {
             return Err(Refusal::Issuer);
         }
         check_audience(all.get("aud"), text("azp"), &wanted.audience)?;
-        // Whoever has such a token need not be its holder (RFC 7800).
+        // The sender of such a token may not be its holder (RFC 7800).
         if all.contains("cnf") {
             return Err(Refusal::Bound);
         }

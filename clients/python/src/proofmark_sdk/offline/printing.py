@@ -77,7 +77,7 @@ def _code_point(char: str) -> str:
 
 
 class Output:
-    """Standard output. Writing to it never fails, so that the exit code tells the result whoever reads it."""
+    """Standard output. Writing to it never fails, so that the exit code tells the result also when the reader has closed it."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream

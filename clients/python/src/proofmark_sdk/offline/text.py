@@ -28,7 +28,7 @@ def utf8(text: str) -> bytes:
 
 
 def copied(source: bytes | bytearray | memoryview) -> bytes:
-    """The bytes, which nobody can change while they are verified."""
+    """The bytes, which cannot change while they are verified."""
     # `bytes(7)` would be seven zeros.
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source)

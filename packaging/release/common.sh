@@ -1,4 +1,5 @@
-# What the scripts of a release share. Each of them is called as `SCRIPT PROGRAM FOLDER`, and writes into FOLDER.
+# What the scripts of a release share. Those that pack the program are called as `SCRIPT PROGRAM FOLDER`, those that pack
+# clients as `SCRIPT FOLDER`. They write into FOLDER.
 # shellcheck shell=sh
 set -eu
 
@@ -22,10 +23,20 @@ begin() {
     program=$(realpath -e -- "$1" 2>/dev/null) || fail "find the program \`$1\`"
     said=$("$program" --version 2>/dev/null) || fail "start \`$1\`"
     test "$said" = "proofmark $version" || fail "pack \`$1\`: it says that it is \`$said\`, and the workspace is $version"
-    mkdir -p -- "$2"
-    folder=$(CDPATH='' cd -- "$2" && pwd)
     needs=$(python3 "$root/packaging/elf.py" "$program")
     machine=${needs% *}
+    begin_in "$2"
+}
+
+# As `begin`, for a script that takes the folder alone.
+begin_clients() {
+    test $# = 1 || { echo "usage: $(basename "$0") FOLDER" >&2; exit 2; }
+    begin_in "$1"
+}
+
+begin_in() {
+    mkdir -p -- "$1"
+    folder=$(CDPATH='' cd -- "$1" && pwd)
     made=$(mktemp -d)
     trap 'rm -rf -- "$made"' EXIT
     trap 'exit 130' INT TERM

@@ -29,6 +29,11 @@ def program_of_wheel(path):
         return next(wheel.read(name) for name in wheel.namelist() if name.endswith(".data/scripts/proofmark"))
 
 
+def program_of_npm(path):
+    with tarfile.open(path) as archive:
+        return archive.extractfile("package/bin/proofmark").read()
+
+
 def members_of_deb(path):
     """The files of an `ar` archive."""
     data = path.read_bytes()
@@ -64,13 +69,19 @@ class Release(unittest.TestCase):
 
     def test_all_packages_of_a_processor_have_one_program(self):
         programs = {}
-        for pattern, program in (("*.tar.gz", program_of_archive), ("*.whl", program_of_wheel), ("*.deb", program_of_deb)):
+        packed = {
+            "proofmark-*.tar.gz": program_of_archive,
+            "proofmark_bin-*.whl": program_of_wheel,
+            "proofmark-cli-*.tgz": program_of_npm,
+            "*.deb": program_of_deb,
+        }
+        for pattern, program in packed.items():
             for path in files(pattern):
                 name = next(name for name in PROCESSORS if re.search(rf"[_-]{name}\b", path.name))
                 programs.setdefault(PROCESSORS[name], {})[path.name] = hashlib.sha256(program(path)).hexdigest()
         self.assertTrue(programs)
         for processor, found in programs.items():
-            self.assertEqual(len(found), 3, found)
+            self.assertEqual(len(found), len(packed), found)
             self.assertEqual(len(set(found.values())), 1, f"{processor}: {found}")
 
     def test_wheels_record_what_they_have(self):
@@ -84,7 +95,7 @@ class Release(unittest.TestCase):
                     self.assertEqual(rows[name], f"sha256={digest}", name)
 
     def test_archives_have_pages_completions_and_licences(self):
-        for path in files("*.tar.gz"):
+        for path in files("proofmark-*.tar.gz"):
             folder = path.name[: -len(".tar.gz")]
             with tarfile.open(path) as archive:
                 names = set(archive.getnames())

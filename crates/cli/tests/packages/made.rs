@@ -22,7 +22,7 @@ impl Packages {
     pub(crate) fn new() -> Option<Self> {
         // The scripts read Python's own files of settings, which it can since 3.11.
         python_with("tomllib", "Python 3.11")?;
-        for (program, package) in [("dpkg-deb", "dpkg"), ("strip", "binutils"), ("git", "git")] {
+        for (program, package) in [("dpkg-deb", "dpkg"), ("strip", "binutils"), ("git", "git"), ("npm", "npm")] {
             if !has_program(program, package) {
                 return None;
             }
@@ -52,7 +52,7 @@ impl Packages {
 fn make(made: &Path) {
     let (program, release) = (made.join("proofmark"), made.join("release"));
     run(Command::new("strip").arg("-o").arg(&program).arg(BINARY));
-    for name in ["release/archive.sh", "release/deb.sh"] {
+    for name in ["release/archive.sh", "release/deb.sh", "release/npm.sh"] {
         run(script(name).arg(&program).arg(&release));
     }
     run(&mut wheel_of(&program, &release));

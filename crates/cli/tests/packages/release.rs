@@ -58,7 +58,7 @@ fn a_release_with_a_wrong_file_gets_none() {
 fn a_program_of_another_version_is_not_packed() {
     let Some(packages) = Packages::new() else { return };
     let folder = TempDir::new().unwrap();
-    for name in ["release/archive.sh", "release/deb.sh", "release/receipt.sh"] {
+    for name in ["release/archive.sh", "release/deb.sh", "release/npm.sh", "release/receipt.sh"] {
         let said = ends_with(script(name).arg("/bin/true").arg(folder.path().join("out")), 2);
         assert!(said.contains("failed to pack `/bin/true`: it says that it is"), "{name}: {said}");
         let said = ends_with(script(name).arg("absent").arg(folder.path().join("out")), 2);

@@ -37,16 +37,10 @@ fn python() -> Option<PathBuf> {
     found.into_iter().collect::<Option<Vec<_>>>()?.pop()
 }
 
-/// A wheel that was built of a copy, so that building leaves nothing in the repository.
+/// The wheel, as the script of a release makes it.
 fn wheel(python: &Path, folder: &Path) -> PathBuf {
-    let copy = folder.join("package");
-    std::fs::create_dir(&copy).unwrap();
-    for name in ["pyproject.toml", "README.md", "LICENSE-APACHE", "LICENSE-MIT", "src"] {
-        run(Command::new("cp").arg("-r").arg(Path::new(PACKAGE).join(name)).arg(&copy));
-    }
-    let options = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir"];
-    run(Command::new(python).args(options).arg(folder).arg(&copy));
-    folder.join(format!("proofmark_sdk-{}-py3-none-any.whl", env!("CARGO_PKG_VERSION")))
+    let mut pack = Command::new(Path::new(TREE).join("packaging/release/python-client.sh"));
+    PathBuf::from(run(pack.arg(folder).env("PYTHON", python)).trim())
 }
 
 /// An environment with the wheel and nothing else; what it depends on is that of the Python that made it.

@@ -27,7 +27,10 @@ struct Package {
     install: fn(&Path, &Path) -> anyhow::Result<PathBuf>,
 }
 
-const PACKAGES: [Package; 1] = [Package { name: "wheel", pack: pack_wheel, install: install_wheel }];
+const PACKAGES: [Package; 2] = [
+    Package { name: "wheel", pack: pack_wheel, install: install_wheel },
+    Package { name: "npm", pack: pack_npm, install: install_npm },
+];
 
 pub(crate) fn run() -> anyhow::Result<()> {
     let program = std::env::var_os("PROOFMARK_PROGRAM").map(PathBuf::from).map_or_else(build, Ok)?;
@@ -90,6 +93,24 @@ fn install_wheel(file: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     let mut pip = Command::new(environment.join("bin/pip"));
     printed(pip.args(["install", "--quiet", "--no-index", "--disable-pip-version-check"]).arg(file))?;
     Ok(environment.join("bin/proofmark"))
+}
+
+/// The package that has the program. The two that are the same everywhere are beside it.
+fn pack_npm(program: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
+    let script = |name: &str| Command::new(Path::new(PACKAGING).join("release").join(name));
+    printed(script("npm-clients.sh").arg(folder))?;
+    let path = printed(script("npm.sh").arg(program).arg(folder))?;
+    Ok(PathBuf::from(path.trim()))
+}
+
+fn install_npm(file: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
+    let packed = file.parent().context("find the folder of the packages")?;
+    let packages = std::fs::read_dir(packed)?.map(|entry| entry.map(|entry| entry.path()));
+    let packages = packages.collect::<Result<Vec<_>, _>>()?;
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--silent", "--offline", "--no-audit", "--no-fund", "--prefix"]).arg(folder);
+    printed(npm.args(packages))?;
+    Ok(folder.join("node_modules/.bin/proofmark"))
 }
 
 /// What a command prints that has to succeed.

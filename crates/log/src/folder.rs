@@ -70,11 +70,9 @@ impl LogFolder {
         self.put(CHECKPOINT_PATH, note)
     }
 
-    /// Keeps a checkpoint that contradicts the one that is here, as evidence; where it is kept. Its name is the digest of what was signed, so one
-    /// that is shown again takes no more room.
+    /// Keeps a checkpoint that does not continue the one that is here, as evidence; where it is kept.
     pub(crate) fn keep_other(&self, note: &str) -> io::Result<PathBuf> {
-        let (text, _) = note.split_once("\n\n").unwrap_or((note, ""));
-        let name = format!("other-{}", Sha256Digest::of(text.as_bytes()).bare_hex());
+        let name = other_name(note);
         self.put(&name, note.as_bytes())?;
         Ok(self.folder.join(name))
     }
@@ -102,6 +100,14 @@ impl LogFolder {
         }
         Ok(None)
     }
+}
+
+/// The name of the file that keeps a checkpoint as evidence, beside the one that it does not continue. It has the digest of what was signed, so one
+/// that is shown again, with whatever signature lines, takes no more room.
+#[must_use]
+pub fn other_name(note: &str) -> String {
+    let (text, _) = note.split_once("\n\n").unwrap_or((note, ""));
+    format!("other-{}", Sha256Digest::of(text.as_bytes()).bare_hex())
 }
 
 impl Tiles for LogFolder {

@@ -17,7 +17,7 @@ mod witness;
 
 pub use audit::{Audit, Fault, audit_files, audit_store};
 pub use error::LogError;
-pub use folder::LogFolder;
+pub use folder::{LogFolder, other_name};
 pub use home::LogHome;
 pub use keeper::{Ask, Cosigning, LogKeeper, MAX_WITNESSES, Published, RENEW_AFTER, Witnesses, prove};
 pub use mirror::{LogSource, MirrorError, Mirrored, mirror};

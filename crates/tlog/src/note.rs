@@ -131,6 +131,26 @@ impl<'a> Note<'a> {
         note
     }
 
+    /// The note with these signature lines too, each ended by a line feed. One takes the place of a line by the same key; of several by one key
+    /// the last counts. Nothing is verified.
+    ///
+    /// # Errors
+    /// [`NoteError`] when one is not a signature line, or the note would have too many.
+    pub fn with_lines(&self, lines: &str) -> Result<String, NoteError> {
+        let parse = |line| NoteLine::parse(line).ok_or_else(|| NoteError::Line(shown(line)));
+        let new: Vec<NoteLine<'_>> = lines.split_terminator('\n').map(parse).collect::<Result<_, _>>()?;
+        let all: Vec<_> = self.lines.iter().chain(&new).collect();
+        let is_replaced = |place: usize, line: &NoteLine<'_>| {
+            all.iter().skip(place + 1).any(|later| later.id == line.id && later.name == line.name)
+        };
+        let kept = all.iter().enumerate().filter(|(place, line)| !is_replaced(*place, line));
+        let kept: Vec<_> = kept.map(|(_, line)| line.line).collect();
+        if kept.len() > MAX_NOTE_LINES {
+            return Err(NoteError::TooManyLines);
+        }
+        Ok(format!("{}\n{}\n", self.text, kept.join("\n")))
+    }
+
     /// The lines with the name and the id of a key, verified or not.
     pub(crate) fn lines_of(&self, key: &Vkey) -> impl Iterator<Item = &NoteLine<'a>> {
         self.lines.iter().filter(move |line| line.id == key.id() && line.name == key.name())

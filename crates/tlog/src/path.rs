@@ -26,7 +26,7 @@ pub struct TilePath {
     pub width: u16,
 }
 
-/// The hash at the end of a path.
+/// What is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TileContent {
     /// Hashes.

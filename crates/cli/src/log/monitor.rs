@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use clap::Args;
 use proofmark_keys::owned;
-use proofmark_log::LogSource;
+use proofmark_log::{LogSource, other_name};
 use proofmark_receipt::{Receipt, Sha256Digest, Verdict, object};
 use proofmark_server::{LogClient, RemoteLog};
 use proofmark_store::{Filter, MAX_PAGE, Store};
@@ -162,7 +162,7 @@ impl Monitor {
     /// Keeps the checkpoint beside the one that it contradicts.
     fn fault(&self, code: Code, message: &str, note: &[u8]) -> anyhow::Result<Exit> {
         owned::create_folder(&self.state).with_context(|| format!("create `{}`", self.state.display()))?;
-        let path = self.state.join(format!("other-{}", &Sha256Digest::of(note).bare_hex()));
+        let path = self.state.join(other_name(&String::from_utf8_lossy(note)));
         owned::replace(&path, note).context("keep the checkpoint")?;
         let message = format!("{message}; the checkpoint is kept in `{}`", path.display());
         refused(("log", &self.url), code, &message, self.json)?;

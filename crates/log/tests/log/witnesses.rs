@@ -152,16 +152,24 @@ fn a_cosignature_that_is_old_is_renewed_where_nothing_new_is_stored() {
     let witnesses = Witnesses::new(policy.witnesses(), Box::new(ask));
     let signer = place.home().signer(None).unwrap();
     let keeper = LogKeeper::new(&store, place.home(), signer).with_witnesses(&witnesses);
+    // What a witness that this process does not know has cosigned stays.
+    let note = keeper.publish().unwrap().note;
+    let text = note.split_once("\n\n").unwrap().0.to_owned() + "\n";
+    let other = cosigner(2).cosign(&text, AT);
+    let longer = proofmark_tlog::Note::parse(note.as_bytes()).unwrap().with_lines(&other).unwrap();
+    place.sql(&format!("UPDATE log_state SET checkpoint = '{longer}'"));
     let cosigned_at = |at: u64| {
         now.store(at, Ordering::Relaxed);
         let published = keeper.publish().unwrap();
+        assert!(published.note.contains(other.trim_end()), "{}", published.note);
         assert!(keeper.cosign(&published, at).unwrap().missing.is_empty());
         let proof = keeper.prove(&digest(1), None).unwrap().to_bytes();
         let found = verify_proof(&proof, &digest(1), TrustedKeys { logs: &[], policy: Some(&policy) });
         let lines = keeper.publish().unwrap().note.matches('\u{2014}').count();
         (lines, found.cosignatures.iter().map(|cosignature| cosignature.time).collect::<Vec<_>>())
     };
-    assert_eq!(cosigned_at(AT), (2, vec![AT]));
-    assert_eq!(cosigned_at(AT + RENEW_AFTER - 1), (2, vec![AT]));
-    assert_eq!(cosigned_at(AT + RENEW_AFTER), (2, vec![AT + RENEW_AFTER]));
+    assert_eq!(cosigned_at(AT), (3, vec![AT]));
+    assert_eq!(cosigned_at(AT + RENEW_AFTER - 1), (3, vec![AT]));
+    assert_eq!(cosigned_at(AT + RENEW_AFTER), (3, vec![AT + RENEW_AFTER]));
+    assert!(keeper.publish().unwrap().note.contains(other.trim_end()));
 }

@@ -19,6 +19,8 @@ pub const TELEMETRY: &str = "proofmark_telemetry";
 
 /// The longest name or id that is told, in bytes: others choose many of them.
 const MAX_TOLD: usize = 256;
+/// `error.type` of what a policy does not allow.
+pub(crate) const BLOCKED: &str = "blocked";
 /// From how many bytes on a part of a path, with letters and digits, is taken for random.
 const RANDOM_BYTES: usize = 16;
 /// `gen_ai.operation.name` of a call.

@@ -34,7 +34,7 @@ use requests::{Treatment, of_client, of_server};
 use told::Asks;
 use waiting::{Wait, Waited};
 
-pub use exchanges::{Exchanged, Requested};
+pub use exchanges::{Exchanged, Requested, TOOL_ERROR};
 pub use http::{Failure, HungUp, Posted, Stream};
 
 /// The most requests of one side that may be open at once.

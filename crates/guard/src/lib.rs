@@ -18,7 +18,7 @@ mod sse;
 pub use answer::{Block, undecidable, withheld};
 pub use connection::{
     Connection, Exchanged, Failure, HungUp, Moving, Output, Pending, Posted, Released, Requested, Ruling, Settings,
-    Step, Stream,
+    Step, Stream, TOOL_ERROR,
 };
 pub use headers::{HeaderText, Headers};
 pub use message::{Kind, MAX_MESSAGE_BYTES, Message, MessageError, MessageId, PROTOCOL_VERSION, Sender};

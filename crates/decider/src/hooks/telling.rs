@@ -3,18 +3,15 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use proofmark_boundary::DecisionReceipt;
+use proofmark_guard::TOOL_ERROR;
 use proofmark_hosts::{Call, Message};
 use proofmark_receipt::Timestamp;
 use proofmark_session::CallStatus;
 
 use super::Hooks;
 use super::calls::HookedCall;
-use crate::telemetry::{Place, Ruled, ToldCall, is_told};
+use crate::telemetry::{BLOCKED, Place, Ruled, ToldCall, is_told};
 
-/// `error.type` of what a policy does not allow.
-const BLOCKED: &str = "blocked";
-/// `error.type` of a call that failed.
-const TOOL_ERROR: &str = "tool_error";
 /// `error.type` of a call that no hook was asked about, or that was made although it was not allowed.
 const NOT_ALLOWED: &str = "executed_not_allowed";
 

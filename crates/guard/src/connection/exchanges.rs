@@ -36,8 +36,10 @@ pub enum Exchanged {
     },
 }
 
+/// The longest text that is noted, in bytes: a message may have 64 MiB, and what is noted is kept until the request is answered.
+const MAX_NOTED: usize = 1_024;
 /// The error of a tool, in the words of the semantic conventions.
-const TOOL_ERROR: &str = "tool_error";
+pub const TOOL_ERROR: &str = "tool_error";
 /// An error without a code.
 const UNKNOWN: &str = "_OTHER";
 /// The error of a request that was answered with something else than a message.
@@ -47,12 +49,13 @@ const SESSION_FULL: &str = "session_full";
 
 impl Requested {
     fn of(message: &Message, id: &MessageId, method: &str, from: Sender) -> Self {
-        let param = |name: &str| message.param(name).map(str::to_owned);
-        let meta = |name: &str| message.meta(name).and_then(Json::as_str).map(str::to_owned);
+        let noted = |text: &str| text.get(..text.floor_char_boundary(MAX_NOTED)).unwrap_or_default().to_owned();
+        let param = |name: &str| message.param(name).map(noted);
+        let meta = |name: &str| message.meta(name).and_then(Json::as_str).map(noted);
         Self {
             id: id.clone(),
             from,
-            method: method.to_owned(),
+            method: noted(method),
             tool: if method == "tools/call" { param("name") } else { None },
             prompt: if method == "prompts/get" { param("name") } else { None },
             resource: if method.starts_with("resources/") { param("uri") } else { None },

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use proofmark_decider::Guard;
+use proofmark_receipt::hex;
 use proofmark_server::Caller;
 use proofmark_server::problem::Problem;
 use tracing::error;
@@ -61,7 +62,7 @@ impl Guards {
     pub(crate) fn keep(&self, guard: Guard, over_http: bool, caller: Caller) -> Result<String, Problem> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(|error| Problem::internal().cause(error))?;
-        let id: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let id = hex::encode(&bytes);
         let kept = Kept { guard, over_http, caller, heard: Mutex::new(Instant::now()) };
         self.known().insert(id.clone(), Arc::new(kept));
         Ok(id)

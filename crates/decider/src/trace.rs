@@ -1,5 +1,7 @@
 //! The ids of a request or a message in a trace, which its sender may begin (W3C Trace Context).
 
+use proofmark_receipt::hex;
+
 /// The trace that something belongs to, and its own span in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
@@ -33,19 +35,19 @@ impl Trace {
     /// The trace, in hex.
     #[must_use]
     pub fn trace_id(&self) -> String {
-        hex(&self.trace)
+        hex::encode(&self.trace)
     }
 
     /// The span, in hex.
     #[must_use]
     pub fn span_id(&self) -> String {
-        hex(&self.span)
+        hex::encode(&self.span)
     }
 
     /// The span that it is in, in hex.
     #[must_use]
     pub fn parent(&self) -> Option<String> {
-        self.parent.map(|parent| hex(&parent))
+        self.parent.map(|parent| hex::encode(&parent))
     }
 }
 
@@ -58,26 +60,11 @@ fn new_span() -> Option<[u8; 8]> {
 /// `00-TRACE-PARENT-FLAGS` (Trace Context, section 3.2). Later versions may have more fields.
 fn read(text: &str) -> Option<([u8; 16], [u8; 8])> {
     let mut fields = text.split('-');
-    let version: [u8; 1] = bytes(fields.next()?)?;
-    let (trace, parent) = (bytes::<16>(fields.next()?)?, bytes::<8>(fields.next()?)?);
-    let _flags: [u8; 1] = bytes(fields.next()?)?;
+    let version: [u8; 1] = hex::decode_lower(fields.next()?)?;
+    let (trace, parent) = (hex::decode_lower::<16>(fields.next()?)?, hex::decode_lower::<8>(fields.next()?)?);
+    let _flags: [u8; 1] = hex::decode_lower(fields.next()?)?;
     let ends = version != [0] || fields.next().is_none();
     (version != [0xff] && ends && trace != [0; 16] && parent != [0; 8]).then_some((trace, parent))
-}
-
-fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
-    if text.len() != 2 * N || !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
-        return None;
-    }
-    let mut bytes = [0; N];
-    for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
-    }
-    Some(bytes)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

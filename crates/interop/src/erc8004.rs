@@ -4,7 +4,7 @@
 
 use std::str::FromStr;
 
-use proofmark_receipt::{Json, Object, Receipt, Verdict, object};
+use proofmark_receipt::{Json, Object, Receipt, Verdict, hex, object};
 use sha3::{Digest, Keccak256};
 
 use crate::ExportError;
@@ -92,12 +92,12 @@ impl ValidationResponse {
     pub fn document(&self) -> Object {
         object! {
             "function": FUNCTION,
-            "requestHash": hex(&self.request.0),
+            "requestHash": prefixed(&self.request.0),
             "response": u64::from(self.response),
             "responseURI": self.uri.0.as_str(),
-            "responseHash": hex(&self.hash),
+            "responseHash": prefixed(&self.hash),
             "tag": self.tag,
-            "data": Json::from(hex(&self.call_data())),
+            "data": Json::from(prefixed(&self.call_data())),
         }
     }
 }
@@ -120,15 +120,7 @@ impl FromStr for RequestHash {
     type Err = ArgumentError;
 
     fn from_str(text: &str) -> Result<Self, ArgumentError> {
-        let digits = text.strip_prefix("0x").ok_or(ArgumentError::NotHash)?;
-        if digits.len() != 2 * WORD || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(ArgumentError::NotHash);
-        }
-        let mut hash = [0; WORD];
-        for (byte, pair) in hash.iter_mut().zip(digits.as_bytes().chunks(2)) {
-            let pair = std::str::from_utf8(pair).map_err(|_| ArgumentError::NotHash)?;
-            *byte = u8::from_str_radix(pair, 16).map_err(|_| ArgumentError::NotHash)?;
-        }
+        let hash = text.strip_prefix("0x").and_then(hex::decode::<WORD>).ok_or(ArgumentError::NotHash)?;
         if hash == [0; WORD] { Err(ArgumentError::ZeroHash) } else { Ok(Self(hash)) }
     }
 }
@@ -171,7 +163,6 @@ fn keccak256(bytes: &[u8]) -> [u8; WORD] {
     Keccak256::digest(bytes).into()
 }
 
-fn hex(bytes: &[u8]) -> String {
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("0x{digits}")
+fn prefixed(bytes: &[u8]) -> String {
+    format!("0x{}", hex::encode(bytes))
 }

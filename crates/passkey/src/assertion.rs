@@ -1,9 +1,9 @@
 //! What an authenticator signed (WebAuthn Level 3, section 7.2).
 
 use base64ct::{Base64UrlUnpadded, Encoding};
-use proofmark_receipt::{Json, Object, Sha256Digest, object};
+use proofmark_receipt::{Json, Object, Sha256Digest, hex, object};
 
-use crate::key::{PublicKey, hex, unhex};
+use crate::key::PublicKey;
 use crate::origin::Origin;
 use crate::passkey::Passkey;
 
@@ -67,9 +67,9 @@ impl Assertion {
         let read = || {
             Some(Self {
                 credential: text("credential").filter(|id| id.len() <= MAX_CREDENTIAL)?.to_owned(),
-                data: unhex(text("authenticator_data")?)?,
+                data: hex::decode_lower(text("authenticator_data")?)?,
                 client_data: text("client_data").filter(|text| text.len() <= MAX_CLIENT_DATA)?.to_owned(),
-                signature: unhex(text("signature")?)?,
+                signature: hex::decode_lower(text("signature")?)?,
             })
         };
         read().ok_or(AssertionError::Malformed)
@@ -81,9 +81,9 @@ impl Assertion {
         object! {
             "key": passkey.to_string(),
             "credential": self.credential.as_str(),
-            "authenticator_data": hex(&self.data),
+            "authenticator_data": hex::encode(&self.data),
             "client_data": self.client_data.as_str(),
-            "signature": hex(&self.signature),
+            "signature": hex::encode(&self.signature),
         }
     }
 

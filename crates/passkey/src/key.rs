@@ -6,6 +6,7 @@ use std::str::FromStr;
 use ed25519_dalek::VerifyingKey as Ed25519Key;
 use p256::ecdsa::VerifyingKey as P256Key;
 use p256::ecdsa::signature::Verifier as _;
+use proofmark_receipt::hex;
 
 use crate::error::PasskeyError;
 
@@ -47,30 +48,11 @@ fn point_of(coordinates: &[u8; 64]) -> Option<P256Key> {
     P256Key::from_sec1_bytes(&[&[4][..], coordinates].concat()).ok()
 }
 
-/// The bytes that lower-case hex digits stand for.
-pub(crate) fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let digit = |byte: &u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let pairs = text.as_bytes().chunks(2).map(|pair| match pair {
-        [high, low] => Some(digit(high)? << 4 | digit(low)?),
-        _ => None,
-    });
-    pairs.collect::<Option<Vec<u8>>>()?.try_into().ok()
-}
-
-/// Bytes as lower-case hex digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Es256(point) => write!(f, "{ES256}:{}", hex(point)),
-            Self::Eddsa(key) => write!(f, "{EDDSA}:{}", hex(key)),
+            Self::Es256(point) => write!(f, "{ES256}:{}", hex::encode(point)),
+            Self::Eddsa(key) => write!(f, "{EDDSA}:{}", hex::encode(key)),
         }
     }
 }
@@ -80,8 +62,8 @@ impl FromStr for PublicKey {
 
     fn from_str(text: &str) -> Result<Self, PasskeyError> {
         let key = match text.split_once(':') {
-            Some((ES256, digits)) => unhex(digits).map(Self::Es256),
-            Some((EDDSA, digits)) => unhex(digits).map(Self::Eddsa),
+            Some((ES256, digits)) => hex::decode_lower(digits).map(Self::Es256),
+            Some((EDDSA, digits)) => hex::decode_lower(digits).map(Self::Eddsa),
             _ => None,
         };
         key.ok_or(PasskeyError::Key)

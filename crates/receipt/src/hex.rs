@@ -5,7 +5,8 @@ const DIGITS: [u8; 16] = *b"0123456789abcdef";
 const NO_DIGIT: u8 = 0xFF;
 
 /// The bytes in lower case.
-pub(crate) fn encode(bytes: &[u8]) -> String {
+#[must_use]
+pub fn encode(bytes: &[u8]) -> String {
     let digit = |nibble: u8| char::from(DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0'));
     let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {
@@ -16,14 +17,16 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
 }
 
 /// Exactly `N` bytes, in lower case only: what is signed as text has one spelling.
-pub(crate) fn decode_lower<const N: usize>(text: &str) -> Option<[u8; N]> {
+#[must_use]
+pub fn decode_lower<const N: usize>(text: &str) -> Option<[u8; N]> {
     // Without an early end the loop looks at many bytes at a time.
     let capital = text.bytes().fold(false, |found, byte| found | byte.is_ascii_uppercase());
     if capital { None } else { decode(text) }
 }
 
 /// Exactly `N` bytes, in either case.
-pub(crate) fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {
+#[must_use]
+pub fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     if pairs.len() != N || !rest.is_empty() {
         return None;

@@ -41,7 +41,7 @@ mod draft;
 mod error;
 pub mod glob;
 mod head;
-mod hex;
+pub mod hex;
 pub mod json;
 mod key;
 mod link;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use proofmark_receipt::hex;
+
 /// The bytes of an id of git: SHA-1 or SHA-256.
 const ID_BYTES: [usize; 2] = [20, 32];
 
@@ -65,7 +67,7 @@ pub fn tree_entries(tree: &[u8], id_bytes: usize) -> Result<Vec<TreeEntry>, Tree
         if !names.insert(name) {
             return Err(TreeError::Twice);
         }
-        let id = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        let id = hex::encode(id);
         entries.push(TreeEntry { name: name.to_vec(), kind: kind(mode)?, id });
         rest = after;
     }

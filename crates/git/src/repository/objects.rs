@@ -6,6 +6,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
+use proofmark_receipt::hex;
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
 
@@ -97,8 +98,7 @@ impl Object {
         } else {
             Sha256::new().chain_update(&head).chain_update(&self.content).finalize().to_vec()
         };
-        let digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        digits == self.id
+        hex::encode(&digest) == self.id
     }
 }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use base64ct::{Base64, Base64Url, Encoding};
 use proofmark_receipt::json::{self, Limits};
-use proofmark_receipt::{Json, Object, Sha256Digest, SignerId, SigningKey, object, shown};
+use proofmark_receipt::{Json, Object, Sha256Digest, SignerId, SigningKey, hex, object, shown};
 
 use super::statement::Statement;
 use crate::ExportError;
@@ -106,7 +106,7 @@ fn in_bundle(document: &Object) -> Option<&Object> {
 /// The id of a key as `securesystemslib` derives it, which finds keys by nothing else.
 #[must_use]
 pub fn key_id(signer: &SignerId) -> String {
-    let public: String = signer.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    let public = hex::encode(signer.as_bytes());
     let key = object! { "keytype": "ed25519", "keyval": object! { "public": public }, "scheme": "ed25519" };
     Sha256Digest::of(&key.canonical_vrf()).bare_hex()
 }

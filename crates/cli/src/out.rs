@@ -2,6 +2,7 @@
 //! success whose output could not be written becomes an error.
 
 use std::fmt::Display;
+use std::fs::File;
 use std::io::{self, StdoutLock, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +23,14 @@ static INCOMPLETE: AtomicBool = AtomicBool::new(false);
 static JSON: AtomicBool = AtomicBool::new(false);
 /// The log that takes what is announced.
 static LOG: OnceLock<fn(&str)> = OnceLock::new();
+
+/// Writes a file out to the disk. A pipe or a device has nothing to sync (fsync(2)).
+pub(crate) fn synced(file: &File) -> io::Result<()> {
+    match file.sync_all() {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        synced => synced,
+    }
+}
 
 /// Standard output. Writing to it never fails, so the command finishes its work; [`exit_code`] takes a loss into account.
 pub(crate) struct Stdout(StdoutLock<'static>);

@@ -1,13 +1,14 @@
 //! Reports that go to files, beside what is printed.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 
 use super::{Group, junit, markdown, sarif};
+use crate::out::synced;
 use crate::paint::printable_json;
 
 /// Files that get the report in another format.
@@ -56,6 +57,10 @@ pub(super) struct Files {
 impl Files {
     /// Creates the files, so that one that cannot be written is found before anything runs.
     pub(super) fn create(files: &[Also]) -> anyhow::Result<Files> {
+        for (place, Also { path, .. }) in files.iter().enumerate() {
+            let is_named_before = files.iter().take(place).any(|other| other.path == *path);
+            ensure!(!is_named_before, "write two formats to `{}`: name a file for each `--also`", path.display());
+        }
         let create = |also: &Also| {
             let file = File::create(&also.path).with_context(|| format!("write `{}`", also.path.display()))?;
             Ok((also.clone(), file))
@@ -89,9 +94,5 @@ fn write(file: &mut File, format: DocumentFormat, title: &str, groups: &[Group])
         DocumentFormat::Markdown => markdown::write(&mut text, title, groups)?,
     }
     file.write_all(&text)?;
-    match file.sync_all() {
-        // A pipe or a device has nothing to sync (fsync(2)).
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-        synced => Ok(synced?),
-    }
+    Ok(synced(file)?)
 }

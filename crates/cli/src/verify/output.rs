@@ -126,11 +126,7 @@ impl Output {
     pub(crate) fn finish(mut self) -> anyhow::Result<Exit> {
         self.copy(|copy| {
             copy.flush()?;
-            match copy.get_ref().sync_all() {
-                // A pipe or a device has nothing to sync (fsync(2)).
-                Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-                synced => synced,
-            }
+            out::synced(copy.get_ref())
         });
         self.reporter.finish()?;
         if self.format == Format::Human {

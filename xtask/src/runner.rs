@@ -57,6 +57,9 @@ pub(crate) struct Built {
     workspace: PathBuf,
 }
 
+/// The needs of the tests that run linters of others. All can be installed where the system's packages can.
+const LINTERS: [&str; 5] = ["actionlint", "hadolint", "lintian", "mandoc", "shellcheck"];
+
 /// What runs the tests.
 pub(crate) struct Runner {
     skips: Skips,
@@ -213,6 +216,7 @@ fn required() -> String {
     }
     if is_ci() {
         needs.extend([AGENTS_NEED, FRAMEWORKS_NEED]);
+        needs.extend(LINTERS);
     }
     needs.retain(|need| !need.is_empty());
     needs.join(",")

@@ -5,23 +5,6 @@ use std::process::Command;
 
 use crate::{page, project_file};
 
-/// The scripts of the action.
-fn scripts() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(project_file("action")).unwrap().map(|entry| entry.unwrap().path());
-    entries.filter(|path| path.extension().is_some_and(|extension| extension == "sh")).collect()
-}
-
-#[test]
-fn shellcheck_finds_nothing() {
-    if !proofmark_testing::has_program("shellcheck", "shellcheck") {
-        return;
-    }
-    let scripts = scripts();
-    assert!(scripts.len() > 5, "{scripts:?}");
-    let done = Command::new("shellcheck").args(scripts).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
-}
-
 #[test]
 fn the_files_follow_the_schemas_of_github_and_gitlab() {
     if std::env::var_os("PROOFMARK_PYTHON").is_none() {

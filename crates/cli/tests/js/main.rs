@@ -9,7 +9,7 @@ use std::process::Command;
 use proofmark_receipt::Json;
 use tempfile::TempDir;
 
-use node::{has_node, run, said};
+use node::{has_node, run, run_tests};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_proofmark");
 const PACKAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../clients/js");
@@ -44,7 +44,7 @@ fn tested(files: &[&str], variables: &[(&str, &Path)]) {
     if let Some(folder) = conformance.as_deref().and_then(Path::parent) {
         command.env("PROOFMARK_CONFORMANCE", folder);
     }
-    println!("{}", said(&run(&mut command)));
+    run_tests(&mut command);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::process::Command;
 use proofmark_receipt::Json;
 use tempfile::TempDir;
 
-use node::{has_node, run, said};
+use node::{has_node, run, run_tests, said};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_proofmark");
 const CLIENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../clients");
@@ -151,7 +151,7 @@ fn the_packages_work_where_they_are_installed() {
     let mut tests = Command::new("sh");
     tests.args(["-c", "exec node --test --test-reporter=spec test/*.test.js"]).current_dir(&consumer);
     tests.env("PROOFMARK_BINARY", BINARY).env("PROOFMARK_NODE_MODULES", &packed.modules);
-    println!("{}", said(&run(tests.env("PROOFMARK_INSTALLED", "1"))));
+    run_tests(tests.env("PROOFMARK_INSTALLED", "1"));
 }
 
 /// A folder in which the package is, as installed, with its tests.
@@ -179,7 +179,7 @@ fn run_adapters(modules: &Path, options: &[&str], files: &[&str]) {
     let files = files.iter().map(|name| format!("test/adapters/{name}.test.js"));
     tests.args(["--test", "--test-reporter=spec"]).args(options).args(files).current_dir(folder.path());
     tests.env("PROOFMARK_BINARY", BINARY).env("PROOFMARK_NODE_MODULES", modules);
-    println!("{}", said(&run(&mut tests)));
+    run_tests(&mut tests);
 }
 
 #[test]

@@ -58,12 +58,11 @@ summarize_file() {
   summarize "### proofmark $1"$'\n\n<pre>\n'"$text"$'\n</pre>'
 }
 
-# Runs Proofmark, as root where only root can isolate. Root gets the caller's PATH, which has the interpreters of the work. sudo
-# sets the limit of core dumps to 0 for good, and the sandbox sets one above it: piped to a program, cores ignore 0 (core(5)).
+# Runs Proofmark, as root where only root can isolate. Root gets the caller's PATH, which has the interpreters of the work.
 proofmark() {
   if [ "$AS_ROOT" = true ]; then
     sudo --non-interactive --preserve-env=HOME,PROOFMARK_HOME,PROOFMARK_STORE,PROOFMARK_PASSPHRASE,GITHUB_STEP_SUMMARY,XDG_CACHE_HOME,npm_config_cache \
-      -- bash -c 'ulimit -Hc unlimited 2> /dev/null; exec "$@"' bash env "PATH=$PATH" "$PROOFMARK" "$@"
+      -- env "PATH=$PATH" "$PROOFMARK" "$@"
   else
     "$PROOFMARK" "$@"
   fi

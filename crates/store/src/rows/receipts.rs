@@ -52,7 +52,7 @@ impl NewReceipt {
     }
 
     /// A receipt that `sign` links to the tip of the tenant's chain of this name, and signs. It has this id and this issuer
-    /// (none: it is unsigned).
+    /// (none: it is unsigned). The id is random: a document that is in the log already, of whatever tenant, fails its group.
     #[must_use]
     pub fn chained(
         receipt_id: ReceiptId,

@@ -84,16 +84,20 @@ fn receipt(step: Step) -> Receipt {
 
 fn new_receipt(step: Step) -> NewReceipt {
     let key = key(step.other);
-    let draft = receipt_draft(step);
+    let mut draft = receipt_draft(step);
     let new = match digit(step.choice, 6, 6) {
         0 => NewReceipt::received(receipt(step), Trust::Trusted),
         1 => NewReceipt::received(receipt(step), Trust::Untrusted),
         2 | 3 => NewReceipt::single(receipt(step)),
-        chain => NewReceipt::chained(draft.receipt_id, Some(key.signer()), format!("chain {chain}"), move |tip| {
-            let mut draft = draft.clone();
-            draft.link(tip);
-            draft.sign(&key)
-        }),
+        chain => {
+            // The ids of receipts that are signed here are random: no two tenants sign one document.
+            draft.task.get_or_insert_default().description = Some(TENANTS[step.tenant % TENANTS.len()].to_owned());
+            NewReceipt::chained(draft.receipt_id, Some(key.signer()), format!("chain {chain}"), move |tip| {
+                let mut draft = draft.clone();
+                draft.link(tip);
+                draft.sign(&key)
+            })
+        }
     };
     let supersedes = (digit(step.choice, 7, 4) == 0).then(|| id(0, step.other));
     let request = (digit(step.choice, 8, 3) == 0).then(|| "{}".to_owned());

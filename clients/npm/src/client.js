@@ -104,12 +104,12 @@ export class Client {
    * Judges an attempt at a workflow step.
    *
    * @param {string} run @param {string} step @param {Attempt} attempt
-   * @param {WriteOptions & { begunBy?: string }} [options]
+   * @param {CallOptions & { begunBy?: string }} [options]
    * @returns {Promise<Acceptance>}
    */
   async accept(run, step, attempt, { begunBy, ...options } = {}) {
     const path = `/v1/steps/${part(run)}/${part(step)}/attempts`;
-    return (await this.#post(path, attempt, { ...options, query: { begun_by: begunBy } })).document;
+    return this.#postOnce(path, attempt, { ...options, query: { begun_by: begunBy } });
   }
 
   /**
@@ -186,8 +186,7 @@ export class Client {
 
   /** @param {string} id @param {Review} review @param {CallOptions} [options] @returns {Promise<JsonObject>} */
   async review(id, review, options) {
-    const sent = { ...options, headers: { "content-type": "application/json" } };
-    return parsed((await exchange(this.#sent("POST", `/v1/reviews/${part(id)}`, sent, JSON.stringify(review)))).text);
+    return this.#postOnce(`/v1/reviews/${part(id)}`, review, options);
   }
 
   /** @param {string} id @param {CallOptions & { signer?: string }} [options] @returns {Promise<Receipt>} */
@@ -214,8 +213,7 @@ export class Client {
    * @returns {Promise<JsonObject>}
    */
   async redeem(id, terms = {}, options) {
-    const sent = { ...options, headers: { "content-type": "application/json" } };
-    return parsed((await exchange(this.#sent("POST", `/v1/receipts/${part(id)}/redeem`, sent, JSON.stringify(terms)))).text);
+    return this.#postOnce(`/v1/receipts/${part(id)}/redeem`, terms, options);
   }
 
   /**
@@ -224,6 +222,17 @@ export class Client {
    */
   async #get(path, options) {
     return parsed((await exchange(this.#sent("GET", path, options))).text);
+  }
+
+  /**
+   * For what reads no idempotency key: it is not sent again where it may have been carried out.
+   *
+   * @param {string} path @param {unknown} body @param {CallOptions & { query?: Query }} [options]
+   * @returns {Promise<any>}
+   */
+  async #postOnce(path, body, options) {
+    const sent = { ...options, headers: { "content-type": "application/json" } };
+    return parsed((await exchange(this.#sent("POST", path, sent, JSON.stringify(body)))).text);
   }
 
   /**

@@ -145,12 +145,35 @@ test("a busy server is asked again with the same key, as long as there is time",
   await refused(new Client({ baseUrl: await busy({ "retry-after": "0" }) }).receipt("a"), expected);
   await refused(new Client({ baseUrl: await busy({ "retry-after": "3600" }) }).receipt("a"), expected);
   await refused(new Client({ baseUrl: await busy({ "retry-after": new Date(Date.now() + 3.6e6).toUTCString() }) }).receipt("a"), expected);
-  // What it may have done all the same is not sent twice without a key.
-  let reviews = 0;
-  const reviewed = await fake((_, response) => json(response, problem(503, "too_slow", true), ++reviews && 503, { "retry-after": "0" }));
-  await refused(new Client({ baseUrl: reviewed }).review("a", { verdict: "deny", note: "n" }), { ...expected, code: "too_slow" });
-  assert.equal(reviews, 1);
 });
+
+/** The requests for which the server reads no key. */
+const ONCE = {
+  accept: client => client.accept("run", "step", ATTEMPT),
+  review: client => client.review("a", { verdict: "deny", note: "n" }),
+  redeem: client => client.redeem("a"),
+};
+
+for (const [name, send] of Object.entries(ONCE)) {
+  test(`\`${name}\` is not sent again where it may have been carried out`, async () => {
+    let handler, keys = [];
+    const baseUrl = await fake((request, response) => {
+      keys.push(request.headers["idempotency-key"]);
+      handler(response);
+    });
+    const client = new Client({ baseUrl });
+    handler = response => json(response, problem(503, "too_slow", true), 503, { "retry-after": "0" });
+    await refused(send(client), { code: "too_slow", status: 503, retryable: true });
+    handler = response => response.destroy();
+    await refused(send(client), { code: "unreachable", status: undefined, retryable: true });
+    assert.deepEqual(keys, [undefined, undefined]);
+    // A request that was refused for its rate was not carried out.
+    keys = [];
+    handler = response => (keys.length === 1 ? json(response, problem(429, "busy", true), 429, { "retry-after": "0" }) : json(response, { state: "done" }));
+    assert.deepEqual(await send(client), { state: "done" });
+    assert.deepEqual(keys, [undefined, undefined]);
+  });
+}
 
 test("a request whose connection was closed is sent once more, with the same key", async () => {
   const keys = [];
@@ -162,8 +185,6 @@ test("a request whose connection was closed is sent once more, with the same key
   const client = new Client({ baseUrl });
   assert.equal((await client.decide({})).decision_id, "d");
   assert.deepEqual([keys.length, new Set(keys).size], [2, 1]);
-  await refused(client.redeem("a"), { code: "unreachable", status: undefined, retryable: true });
-  assert.equal(keys.length, 3);
 });
 
 test("a request can be given up", async () => {

@@ -24,6 +24,8 @@ const DEFAULT_URL = "http://127.0.0.1:8700";
 const TIMEOUT_MS = 30_000;
 /** How long a verification may take: as long as the server lets the longest one run, and some time in its queue. */
 const VERIFY_TIMEOUT_MS = 20 * 60_000;
+/** The states of a job that is over. */
+const LAST_STATES = ["done", "failed", "cancelled"];
 
 /**
  * @typedef {object} ClientOptions
@@ -67,12 +69,11 @@ export class Client {
     const headers = background ? { prefer: "respond-async" } : {};
     const { status, document } = await this.#post("/v1/verifications", request, { ...options, timeoutMs, query: { chain }, headers });
     if (background || status !== 202) return document;
-    for await (const job of this.events(document.job_id, { ...options, timeoutMs })) {
-      if (job.state === "waiting" || job.state === "running") continue;
-      if (job.receipt) return /** @type {any} */ (job.receipt);
-      throw new ProofmarkError(job.state, job.error ?? `the verification has ${job.state}`);
-    }
-    throw new ProofmarkError("malformed_answer", "the events of the job ended before it did", { retryable: true });
+    /** @type {Job} */
+    let job = document;
+    for await (const next of this.events(job.job_id, { ...options, timeoutMs })) job = next;
+    if (job.receipt) return /** @type {any} */ (job.receipt);
+    throw new ProofmarkError(job.state, job.error ?? `the verification has ${job.state}`);
   }
 
   /** @param {string} id @param {CallOptions} [options] @returns {Promise<Job>} */
@@ -94,7 +95,12 @@ export class Client {
     if (signal?.aborted) abort();
     try {
       const sent = this.#sent("GET", `/v1/jobs/${part(id)}/events`, { signal: both.signal });
-      for await (const data of eventData(stream(sent))) yield parsed(data);
+      for await (const data of eventData(stream(sent))) {
+        const job = parsed(data);
+        yield job;
+        if (LAST_STATES.includes(job?.state)) return;
+      }
+      throw new ProofmarkError("malformed_answer", "the events ended before the job did: ask for the job", { retryable: true });
     } finally {
       for (const one of [signal, late]) one?.removeEventListener("abort", abort);
     }

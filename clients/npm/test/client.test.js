@@ -48,7 +48,7 @@ test("work is verified in the background", async () => {
 test("a verification that takes long is waited for", async () => {
   const job = { job_id: randomUUID(), state: "waiting", created_at: "", checks: { done: 0, total: 1 } };
   const receipt = { receipt_id: job.job_id, verdict: "pass" };
-  const answers = { done: { ...job, state: "done", receipt }, failed: { ...job, state: "failed", error: "why" } };
+  const answers = { done: { ...job, state: "done", receipt }, failed: { ...job, state: "failed", error: "why" }, cancelled: { ...job, state: "cancelled" } };
   for (const [state, last] of Object.entries(answers)) {
     const baseUrl = await fake((request, response) => {
       if (request.method === "POST") return json(response, job, 202);
@@ -58,13 +58,45 @@ test("a verification that takes long is waited for", async () => {
     });
     const done = new Client({ baseUrl }).verify({});
     if (state === "done") assert.deepEqual(await done, receipt);
-    else await refused(done, { code: "failed", status: undefined, retryable: false });
+    else await refused(done, { code: state, status: undefined, retryable: false });
   }
   const silent = await fake((request, response) => {
     if (request.method === "POST") json(response, job, 202);
     else response.writeHead(200, { "content-type": "text/event-stream" }).write(": here\n\n");
   });
   await refused(new Client({ baseUrl: silent }).verify({}, { timeoutMs: 300 }), { code: "late", status: undefined, retryable: true });
+});
+
+test("events that end before the job did are no end of it", async () => {
+  const job = { job_id: randomUUID(), state: "running", created_at: "", checks: { done: 0, total: 1 } };
+  for (const [sent, states] of [["", []], [`data: ${JSON.stringify(job)}\n\n`, ["running"]], [`data: ${JSON.stringify(job)}\n\ndata: {"state":"done"}\n`, ["running"]]]) {
+    const baseUrl = await fake((request, response) => {
+      if (request.method === "POST") return json(response, job, 202);
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(sent);
+    });
+    const client = new Client({ baseUrl }), seen = [];
+    const follow = async () => {
+      for await (const { state } of client.events(job.job_id)) seen.push(state);
+    };
+    const expected = { code: "malformed_answer", status: undefined, retryable: true };
+    await refused(follow(), expected);
+    assert.deepEqual(seen, states);
+    await refused(client.verify({}), expected);
+    await assert.rejects(client.verify({}), { message: "the events ended before the job did: ask for the job" });
+  }
+});
+
+test("a job that is over has no more events", { timeout: 20_000 }, async () => {
+  const last = { job_id: randomUUID(), state: "cancelled", created_at: "", checks: { done: 0, total: 1 } };
+  let closed;
+  const baseUrl = await fake((_, response) => {
+    closed = new Promise(resolve => response.once("close", resolve));
+    response.writeHead(200, { "content-type": "text/event-stream" }).write(`data: ${JSON.stringify(last)}\n\n`);
+  });
+  const seen = [];
+  for await (const job of new Client({ baseUrl }).events(last.job_id)) seen.push(job);
+  assert.deepEqual(seen, [last]);
+  await closed;
 });
 
 test("an attempt at a step is judged", async () => {

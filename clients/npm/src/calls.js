@@ -1,4 +1,4 @@
-/** The decisions on the calls of a host that asks twice: whether a person has to approve a call, and again before it runs. */
+/** The decisions on the calls of a host. Some hosts ask twice: whether a person has to approve a call, and again before it runs. */
 
 import { hasExpired } from "./decision.js";
 import { NoDecision } from "./not_allowed.js";
@@ -8,8 +8,10 @@ import { snapshot } from "./snapshot.js";
 /** @typedef {import("./guard.js").Guard} Guard */
 /** @typedef {{ callId?: string | undefined, signal?: AbortSignal | undefined }} CallOptions */
 
-/** How long a decision is kept for the call that it allows, in milliseconds, and how many are. */
-const KEPT_MS = 30_000, MAX_KEPT = 10_000;
+/** How long a decision is kept for the call that it allows, in milliseconds. */
+const KEPT_MS = 30_000;
+/** How many calls are remembered. */
+const MAX_REMEMBERED = 10_000;
 
 /** @type {WeakMap<Guard, Calls>} */
 const CALLS = new WeakMap();
@@ -19,6 +21,18 @@ export function callsOf(guard) {
   const calls = CALLS.get(guard) ?? new Calls(guard);
   CALLS.set(guard, calls);
   return calls;
+}
+
+/**
+ * Sets a member of a map of calls, which forgets its oldest one where it is full.
+ *
+ * @template T
+ * @param {Map<string, T>} calls @param {string} key @param {T} value
+ */
+export function remember(calls, key, value) {
+  const [oldest] = calls.keys();
+  if (calls.size >= MAX_REMEMBERED && oldest !== undefined) calls.delete(oldest);
+  calls.set(key, value);
 }
 
 class Calls {
@@ -40,9 +54,7 @@ class Calls {
   async ask(tool, args, options) {
     const decision = await this.#checked(tool, args, options);
     const key = keyOf(tool, decision.args, options.callId);
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size >= MAX_KEPT && oldest !== undefined) this.#kept.delete(oldest);
-    if (key !== undefined) this.#kept.set(key, { decision, at: performance.now() });
+    if (key !== undefined) remember(this.#kept, key, { decision, at: performance.now() });
   }
 
   /**

@@ -4,7 +4,7 @@ import { pause, within } from "./deadline.js";
 import { ProofmarkError, textOf } from "./problem.js";
 
 /** The longest answer that is read, in bytes, unpacked. */
-export const MAX_ANSWER_BYTES = 32 << 20;
+const MAX_ANSWER_BYTES = 32 << 20;
 /** How often a request is sent again that the server was too busy for. */
 const MAX_RETRIES = 5;
 /** How long to wait where the server does not say it, in milliseconds. */

@@ -83,6 +83,11 @@ export function notAllowed(decision) {
   }
 }
 
+/** Whether the run ends with it: neither the agent nor a person can do anything in it. @param {unknown} error */
+export function endsRun(error) {
+  return error instanceof Upstream || error instanceof Terminal;
+}
+
 /** @param {Decision} decision @param {string} how @param {readonly string[]} more */
 function said(decision, how, more) {
   const reasons = decision.reasons.map(reason => reason.message);

@@ -1,11 +1,11 @@
 /** Arguments as JSON: the text that is decided on, and the values that a function gets. Both are made from one reading. */
 
 /** The largest arguments, in bytes of JSON. */
-export const MAX_BYTES = 1_000_000;
+const MAX_BYTES = 1_000_000;
 /** How many arrays and objects may be inside each other: a request has 64 levels, and some are around the arguments. */
-export const MAX_DEPTH = 60;
+const MAX_DEPTH = 60;
 /** The most values, each member and item counted. */
-export const MAX_VALUES = 100_000;
+const MAX_VALUES = 100_000;
 /** The most of a place that messages show, in characters. */
 const MAX_PLACE = 200;
 

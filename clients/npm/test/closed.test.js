@@ -7,6 +7,8 @@ import { before, test } from "node:test";
 
 import { Client, Guard, Local, NoDecision, NotAllowed, guarded } from "proofmark";
 import { approvals, guardedTools } from "proofmark/ai";
+import { guardHooks } from "proofmark/claude-agent-sdk";
+import { guardedTools as guardedFunctions } from "proofmark/openai-agents";
 
 import { BINARY, bodyOf, fake, folder, recorded, serve } from "./support.js";
 
@@ -251,6 +253,44 @@ test("a decision that was made before the call runs is asked for again once it h
     assert.equal(await note.execute(input, { toolCallId }), "noted");
     assert.equal(asked, seconds > 2 ? 2 : 1);
   }
+});
+
+test("what a guard returns is no decision unless it allows the call", async () => {
+  for (const returned of [undefined, null, {}, { allowed: 1 }]) {
+    const guard = { check: async () => returned, report: () => assert.fail("it ran") }, { inputs, run } = recorded();
+    const { PreToolUse: [{ hooks: [before] }], PostToolUse: [{ hooks: [after] }] } = guardHooks(guard);
+    const call = { tool_name: "refund", tool_input: INPUT, tool_use_id: "call-1" };
+    const { hookSpecificOutput } = await before(call, "call-1", {});
+    assert.equal(hookSpecificOutput.permissionDecision, "deny");
+    assert.match(hookSpecificOutput.permissionDecisionReason, /there is no decision on it: the guard returned no decision that allows the call/);
+    await after(call);
+    const { refund } = guardedTools(guard, { refund: { execute: run } });
+    await assert.rejects(refund.execute(INPUT, { toolCallId: "call-1" }), NoDecision);
+    assert.deepEqual(inputs, []);
+  }
+});
+
+test("of the calls that were allowed and never ran, the oldest are forgotten", async () => {
+  const reported = [];
+  const guard = { check: async (_tool, id) => ({ allowed: true, id }), report: async ({ id }) => reported.push(id) };
+  const { PreToolUse: [{ hooks: [before] }], PostToolUse: [{ hooks: [after] }] } = guardHooks(guard);
+  const call = id => ({ tool_name: "note", tool_input: id, tool_use_id: id });
+  for (let id = 0; id <= 10_000; id++) assert.deepEqual(await before(call(`${id}`), `${id}`, {}), {});
+  for (const id of ["0", "1", "10000", "10000"]) await after(call(id));
+  assert.deepEqual(reported, ["1", "10000"]);
+});
+
+test("a copy of a tool has all that the tool has, and asks", async () => {
+  const hidden = Symbol("hidden");
+  const made = members => Object.freeze(Object.assign(Object.create({ inherited: 1 }, { [hidden]: { value: 2 } }), { name: "refund", ...members }));
+  const guard = new Guard(server.agent), tool = made({ execute: () => assert.fail("it ran") }), fn = made({ type: "function", invoke: () => assert.fail("it ran") });
+  const copies = [guardedTools(guard, { refund: tool }).refund, guardedFunctions(guard, [fn])[0]];
+  for (const copy of copies) {
+    assert.deepEqual([copy.inherited, copy[hidden], copy.name, Object.keys(copy).includes("name")], [1, 2, "refund", true]);
+  }
+  const [refund, refundFn] = copies;
+  await assert.rejects(refund.execute({ amount: -1 }, {}), NotAllowed);
+  await assert.rejects(refundFn.invoke({}, "{}"), NoDecision);
 });
 
 test("only the signers that are trusted decide", async () => {

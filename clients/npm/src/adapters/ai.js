@@ -1,7 +1,8 @@
 /** The AI SDK (`ai`): tools that ask before they run. */
 
 import { callsOf } from "../calls.js";
-import { NeedsReview, NotAllowed, Terminal, Upstream } from "../not_allowed.js";
+import { copyWith } from "../copy.js";
+import { NeedsReview, NotAllowed, endsRun } from "../not_allowed.js";
 
 /** @typedef {import("../guard.js").Guard} Guard */
 /** @typedef {{ toolCallId?: string, abortSignal?: AbortSignal | undefined }} ToolOptions */
@@ -42,7 +43,7 @@ export function approvals(guard) {
       await calls.ask(toolName, input, { callId: toolCallId });
     } catch (error) {
       if (error instanceof NeedsReview) return { type: "user-approval", reason: error.message };
-      if (error instanceof NotAllowed && !isEnd(error)) return { type: "denied", reason: error.message };
+      if (error instanceof NotAllowed && !endsRun(error)) return { type: "denied", reason: error.message };
       throw error;
     }
     return "not-applicable";
@@ -55,20 +56,13 @@ export function approvals(guard) {
  * @param {{ steps: readonly { content: readonly { type: string }[] }[] }} generation
  */
 export function ended({ steps }) {
-  return steps.at(-1)?.content.some(part => part.type === "tool-error" && "error" in part && isEnd(part.error)) ?? false;
-}
-
-/** @param {unknown} error */
-function isEnd(error) {
-  return error instanceof Upstream || error instanceof Terminal;
+  return steps.at(-1)?.content.some(part => part.type === "tool-error" && "error" in part && endsRun(part.error)) ?? false;
 }
 
 /** @param {Guard} guard @param {string} name @param {any} tool */
 function guardedTool(guard, name, tool) {
   if (typeof tool?.execute !== "function") throw new TypeError(`\`${name}\` has no \`execute\`, so it cannot be guarded: pass it beside the guarded tools`);
-  // With all members: some of the SDK's are hidden.
-  const copy = Object.create(Object.getPrototypeOf(tool), Object.getOwnPropertyDescriptors(tool));
-  return Object.defineProperty(copy, "execute", { value: guardedExecute(guard, name, tool), enumerable: true });
+  return copyWith(tool, { execute: guardedExecute(guard, name, tool) });
 }
 
 /**

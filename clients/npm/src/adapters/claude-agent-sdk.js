@@ -1,14 +1,13 @@
 /** Claude Agent SDK (`@anthropic-ai/claude-agent-sdk`): hooks that ask before each tool call. */
 
-import { NotAllowed, Terminal, Upstream } from "../not_allowed.js";
+import { callsOf, remember } from "../calls.js";
+import { NotAllowed, endsRun } from "../not_allowed.js";
 
 /** @typedef {import("../guard.js").Guard} Guard */
 /** @typedef {import("../decision.js").Decision} Decision */
 
 /** How long the host waits for a decision, in seconds: longer than any guard waits for a review. */
 const TIMEOUT_SECONDS = 2 * 86_400;
-/** How many calls are remembered that were allowed by the guard and never ran, as where the host's own rules forbid them. */
-const MAX_BEGUN = 10_000;
 
 /**
  * Hooks that ask `guard` before each tool call: `query({ prompt, options: { hooks: guardHooks(guard) } })`.
@@ -19,17 +18,14 @@ const MAX_BEGUN = 10_000;
  * @param {Guard} guard
  */
 export function guardHooks(guard) {
-  /** The decisions on calls that have begun, by the ids of the calls. @type {Map<string, Decision>} */
+  const calls = callsOf(guard);
+  /** The decisions on calls that the guard allowed, by the ids of the calls. Some never run, as where the host's own rules forbid them. @type {Map<string, Decision>} */
   const begun = new Map();
 
   /** @param {any} input @param {string | undefined} _id @param {{ signal: AbortSignal }} options */
   const before = async ({ tool_name, tool_input, tool_use_id }, _id, { signal }) => {
     try {
-      const decision = await guard.check(tool_name, tool_input, { callId: tool_use_id, signal });
-      if (decision.allowed !== true) throw new TypeError("the guard returned no decision that allows the call");
-      const [oldest] = begun.keys();
-      if (begun.size >= MAX_BEGUN && oldest !== undefined) begun.delete(oldest);
-      begun.set(tool_use_id, decision);
+      remember(begun, tool_use_id, await calls.check(tool_name, tool_input, { callId: tool_use_id, signal }));
     } catch (error) {
       return denied(error);
     }
@@ -58,6 +54,5 @@ function denied(error) {
   if (!(error instanceof NotAllowed)) throw error;
   const { message } = error;
   const output = { hookEventName: /** @type {const} */ ("PreToolUse"), permissionDecision: /** @type {const} */ ("deny"), permissionDecisionReason: message };
-  const ends = error instanceof Upstream || error instanceof Terminal;
-  return { hookSpecificOutput: output, ...ends ? { continue: false, stopReason: message } : {} };
+  return { hookSpecificOutput: output, ...endsRun(error) ? { continue: false, stopReason: message } : {} };
 }

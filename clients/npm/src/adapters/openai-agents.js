@@ -1,7 +1,8 @@
 /** OpenAI Agents SDK (`@openai/agents`): function tools that ask before they run. */
 
 import { callsOf } from "../calls.js";
-import { NeedsReview, NoDecision, NotAllowed, Terminal, Upstream } from "../not_allowed.js";
+import { copyWith } from "../copy.js";
+import { NeedsReview, NoDecision, NotAllowed, endsRun } from "../not_allowed.js";
 
 /** @typedef {import("../guard.js").Guard} Guard */
 /** @typedef {import("../decision.js").Decision} Decision */
@@ -28,17 +29,13 @@ export function guardedTools(guard, tools, { interrupts = false } = {}) {
 function guardedTool(guard, tool, interrupts) {
   if (tool?.type !== "function") throw new TypeError(`\`${tool?.name}\` is no function tool, so it cannot be guarded: pass it beside the guarded tools`);
   const { before, invoke, after } = steps(guard, tool);
-  const members = {
+  return copyWith(tool, {
     invoke,
     // Behind those of the tool: none of them can reject a call that counts as executed.
     inputGuardrails: [...tool.inputGuardrails ?? [], { type: "tool_input", name: "proofmark", run: before }],
     outputGuardrails: [{ type: "tool_output", name: "proofmark", run: after }, ...tool.outputGuardrails ?? []],
     ...interrupts ? { needsApproval: needsApproval(guard, tool) } : {},
-  };
-  // With all members: some of the SDK's are hidden.
-  const copy = Object.create(Object.getPrototypeOf(tool), Object.getOwnPropertyDescriptors(tool));
-  for (const [name, value] of Object.entries(members)) Object.defineProperty(copy, name, { value, enumerable: true, configurable: true, writable: true });
-  return copy;
+  });
 }
 
 /** What happens to a call of a tool, one after the other. @param {Guard} guard @param {any} tool */
@@ -57,7 +54,7 @@ function steps(guard, tool) {
       const text = toolCall.arguments;
       allowed.set(toolCall, { decision: await calls.check(tool.name, parsed(tool.name, text), { callId: toolCall.callId }), text });
     } catch (error) {
-      if (!(error instanceof NotAllowed) || error instanceof Upstream || error instanceof Terminal) throw error;
+      if (!(error instanceof NotAllowed) || endsRun(error)) throw error;
       return { behavior: { type: "rejectContent", message: error.message } };
     }
     return { behavior: { type: "allow" } };

@@ -37,6 +37,7 @@ const LAST_STATES = ["done", "failed", "cancelled"];
 /** @typedef {CallOptions & { idempotencyKey?: string | undefined }} WriteOptions */
 /** @typedef {Readonly<Record<string, string | number | undefined>>} Query */
 
+/** Sends requests to a server. What fails is a `ProofmarkError`. */
 export class Client {
   /** @type {string} */
   #baseUrl;
@@ -76,7 +77,12 @@ export class Client {
     throw new ProofmarkError(job.state, job.error ?? `the verification has ${job.state}`);
   }
 
-  /** @param {string} id @param {CallOptions} [options] @returns {Promise<Job>} */
+  /**
+   * A verification that the server runs or ran, as it is now.
+   *
+   * @param {string} id @param {CallOptions} [options]
+   * @returns {Promise<Job>}
+   */
   job(id, options) {
     return this.#get(`/v1/jobs/${part(id)}`, options);
   }
@@ -140,7 +146,12 @@ export class Client {
     return (await this.#sendText("/v1/decisions", request, { ...options, query: { policy } })).text;
   }
 
-  /** @param {string} id @param {CallOptions} [options] @returns {Promise<StoredDecision>} */
+  /**
+   * A stored decision, with its reviews.
+   *
+   * @param {string} id @param {CallOptions} [options]
+   * @returns {Promise<StoredDecision>}
+   */
   decision(id, options) {
     return this.#get(`/v1/decisions/${part(id)}`, options);
   }
@@ -190,12 +201,22 @@ export class Client {
     return this.#get("/v1/reviews", { signal, timeoutMs, query });
   }
 
-  /** @param {string} id @param {Review} review @param {CallOptions} [options] @returns {Promise<JsonObject>} */
+  /**
+   * Approves or denies a decision that waits for a review.
+   *
+   * @param {string} id @param {Review} review @param {CallOptions} [options]
+   * @returns {Promise<JsonObject>}
+   */
   async review(id, review, options) {
     return this.#postOnce(`/v1/reviews/${part(id)}`, review, options);
   }
 
-  /** @param {string} id @param {CallOptions & { signer?: string }} [options] @returns {Promise<Receipt>} */
+  /**
+   * A stored receipt; `signer` selects one where several have issued one with this id.
+   *
+   * @param {string} id @param {CallOptions & { signer?: string }} [options]
+   * @returns {Promise<Receipt>}
+   */
   receipt(id, { signer, ...options } = {}) {
     return this.#get(`/v1/receipts/${part(id)}`, { ...options, query: { signer } });
   }

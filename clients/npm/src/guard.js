@@ -55,6 +55,7 @@ const DEFAULT_CLASS = "generic";
 
 /** @typedef {{ action: import("./decision.js").Action, context: import("./snapshot.js").Snapshot, step: string | undefined }} Call */
 
+/** Asks a decider about calls, and checks that its decision is on exactly what was asked. */
 export class Guard {
   #decider;
   #options;

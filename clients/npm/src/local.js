@@ -38,6 +38,7 @@ const NO_RESULT = 2;
  */
 /** @typedef {{ signal?: AbortSignal | undefined, timeoutMs?: number | undefined }} CallOptions */
 
+/** Decides and verifies on this machine, by the command `proofmark`. What it cannot do rejects with the code `unsupported`. */
 export class Local {
   #policy;
   /** What the command's environment has in place of this program's. */
@@ -113,6 +114,8 @@ export class Local {
   }
 
   /**
+   * A stored decision, and whether it waits for a review.
+   *
    * @param {string} id @param {CallOptions} [options]
    * @returns {Promise<{ decision_id: string, receipt: DecisionReceipt, waits: boolean }>}
    */
@@ -183,7 +186,12 @@ export class Local {
     return this.#answer(["decision", verdict, "--yes", "--json", ...given, idOf(id)], options);
   }
 
-  /** @param {string} id @param {CallOptions} [options] @returns {Promise<Receipt>} */
+  /**
+   * A stored receipt.
+   *
+   * @param {string} id @param {CallOptions} [options]
+   * @returns {Promise<Receipt>}
+   */
   receipt(id, options) {
     return this.#answer(["receipt", "show", "--json", idOf(id)], options);
   }
@@ -200,17 +208,17 @@ export class Local {
     return { chain: name, receipts, head, next: null };
   }
 
-  /** @param {string} _id @returns {Promise<Job>} */
+  /** There are no jobs: rejects. @param {string} _id @returns {Promise<Job>} */
   async job(_id) {
     throw unsupported("runs no jobs: `verify` returns the receipt");
   }
 
-  /** @param {string} _id @returns {AsyncGenerator<Job, void>} */
+  /** There are no jobs: rejects. @param {string} _id @returns {AsyncGenerator<Job, void>} */
   async *events(_id) {
     throw unsupported("runs no jobs: `verify` returns the receipt");
   }
 
-  /** @param {string} _id @returns {Promise<JsonObject>} */
+  /** Only a server spends receipts: rejects. @param {string} _id @returns {Promise<JsonObject>} */
   async redeem(_id) {
     throw unsupported("redeems no receipts");
   }

@@ -113,10 +113,78 @@ def strands_told(agent: Any) -> str:
     return next(str(block["toolResult"]["content"][0]["text"]) for block in blocks if "toolResult" in block)
 
 
+def crewai(guard: Guard, args: Args, ran: Ran) -> str:
+    return _crewai(guard, args, ran, is_native=True)
+
+
+def crewai_text(guard: Guard, args: Args, ran: Ran) -> str:
+    return _crewai(guard, args, ran, is_native=False)
+
+
+def _crewai(guard: Guard, args: Args, ran: Ran, is_native: bool) -> str:
+    _crewai_sends_nothing()
+    from proofmark_sdk.adapters.crewai import guarded_tools
+
+    told: list[str] = []
+    crew = crewai_crew(args, guarded_tools(guard, [crewai_refund(ran)]), told, is_native)
+    crew.kickoff()
+    return told[0]
+
+
+def crewai_refund(ran: Ran) -> Any:
+    _crewai_sends_nothing()
+    from crewai.tools import tool
+
+    @tool
+    def refund(amount: int, ticket: str = "none") -> str:
+        """Refunds."""
+        ran.append({"amount": amount, "ticket": ticket})
+        if amount == 1:
+            raise OSError("the bank is closed")
+        return f"refunded {amount}"
+
+    return refund
+
+
+def crewai_crew(args: Args, tools: list[Any], told: list[str], is_native: bool = True, tasks: int = 1) -> Any:
+    """A crew whose model calls `refund` once for each task, in a structure or in its text; `told` gets what it reads then."""
+    import json
+
+    _crewai_sends_nothing()
+    from crewai import Agent, Crew, Task
+    from crewai.llms.base_llm import BaseLLM
+
+    class Scripted(BaseLLM):
+        def supports_function_calling(self) -> bool:
+            return is_native
+
+        def call(self, messages: Any, *given: Any, **named: Any) -> Any:
+            # In text, a result stands behind what the model said.
+            results = [message["content"] for message in messages if message["role"] in ("tool", "assistant")]
+            told.extend(str(result) for result in results if result)
+            if results:
+                return "done" if is_native else "Thought: done\nFinal Answer: done"
+            if is_native:
+                return [{"id": "call-1", "type": "function", "function": {"name": "refund", "arguments": json.dumps(args)}}]
+            return f"Thought: I refund.\nAction: refund\nAction Input: {json.dumps(args)}"
+
+    agent = Agent(role="shop", goal="refund", backstory="none", llm=Scripted(model="scripted"), tools=tools)
+    refunds = [Task(description="Refund.", expected_output="done", agent=agent) for _ in range(tasks)]
+    return Crew(agents=[agent], tasks=refunds, cache=True)
+
+
+def _crewai_sends_nothing() -> None:
+    import os
+
+    os.environ.update(CREWAI_DISABLE_TELEMETRY="true", CREWAI_DISABLE_TRACKING="true", OTEL_SDK_DISABLED="true")
+
+
 MORE_HOSTS: dict[str, tuple[Host, str]] = {
     "claude_agent_sdk": (claude_agent_sdk, "claude_agent_sdk"),
     "strands": (strands, "strands"),
+    "crewai": (crewai, "crewai"),
+    "crewai_text": (crewai_text, "crewai"),
 }
 
-APART = {"strands"}
+APART = {"strands", "crewai", "crewai_text"}
 """Hosts that cannot be installed beside the others."""

@@ -2,7 +2,7 @@
 # Lints workflows and policies, and runs the tests of policies. Nothing here runs the work.
 . "${BASH_SOURCE[0]%/*}/runner.sh"
 
-# Reads files of the checkout only, so it needs no root.
+# This only reads files of the checkout, so it does not need root.
 AS_ROOT=false
 export PROOFMARK_HOME=$FOLDER/none
 result=

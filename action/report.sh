@@ -19,7 +19,7 @@ merge_sarif() {
 }
 
 result=$(worse "$CHECKED" "$JUDGED")
-# A step that says nothing has judged nothing.
+# A step without a result could not judge.
 result=${result:-error}
 case $result in
   pass) summarize 'Result: **pass**.' ;;

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
-# What the steps say to the runner. A line of the log can be a command to it, so text from elsewhere is shown with commands stopped.
+# The output of the steps to the runner. The runner may read a line of the log as a command, so foreign text is shown with commands stopped.
 
 set -Eeuo pipefail
-# A step that breaks has judged nothing, so it must not look like a failure of the work.
+# A step that breaks could not judge, so it must not look like a failure of the work.
 trap 'annotate error "the step ${0##*/} stopped at line $LINENO"; exit 2' ERR
 
 # The longest text of a program that is shown, in bytes.
 readonly MAX_SHOWN_BYTES=1000000
-# The same for the summary, of which the runner takes one MiB a step.
+# The same for the summary. The runner accepts one MiB for each step.
 readonly MAX_SUMMARY_BYTES=100000
 readonly MAX_ANNOTATION_BYTES=2000
 
@@ -51,7 +51,7 @@ summarize() {
   printf '\n%s\n' "$1" >> "$GITHUB_STEP_SUMMARY"
 }
 
-# summarize_file HEADING FILE: the file as it is, in which neither Markdown nor HTML means anything.
+# summarize_file HEADING FILE: the file unchanged, and not read as Markdown or HTML.
 summarize_file() {
   local text
   text=$(head -c "$MAX_SUMMARY_BYTES" -- "$2" | tr -d '\000' | sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g')
@@ -74,13 +74,13 @@ judge() {
   code=0
   proofmark "$@" 2> "$FOLDER/messages" || code=$?
   show "$FOLDER/messages"
-  # An error that ends Proofmark is in no annotation of its own. Before it there may be notes.
+  # Proofmark does not print an annotation for an error that ends it. Notes may come before the error.
   local error
   error=$(sed -n '/^error: /,$p' "$FOLDER/messages" | head -c "$MAX_ANNOTATION_BYTES") || true
   [ "$code" -le 1 ] || [ -z "$error" ] || annotate error "${error#error: }"
 }
 
-# The result that an exit code means. Codes that are not of Proofmark, as when it could not be started, are errors.
+# The result that an exit code means. Other codes than those of Proofmark, as when it could not be started, are errors.
 result_of() {
   case $1 in
     0) echo pass ;;
@@ -111,7 +111,7 @@ lines_of() {
   done <<< "$1"
 }
 
-# inside INPUT PATH: refuses a path that a link in the checkout leads out of it, to files that only the runner or root may read. The
+# inside INPUT PATH: refuses a path with a link in the checkout that leads out of it, to files that only the runner or root may read. The
 # path is followed as the system does it, one name after the other: `link/..` is not the folder that has the link.
 inside() {
   local root here='' next part rest=$2
@@ -136,7 +136,7 @@ inside() {
   done
 }
 
-# files_of INPUT PATTERNS: sets `files` to what the patterns match. The shell expands patterns only: nothing in them is run.
+# files_of INPUT PATTERNS: sets `files` to what the patterns match. The shell only expands patterns, and does not run anything in them.
 files_of() {
   local pattern found lines IFS=
   files=()

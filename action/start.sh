@@ -24,7 +24,7 @@ check_host() {
   [ "$(uname -s)" = Linux ] || refuse "Proofmark runs on Linux, and this runner has $(uname -s)"
   local program
   for program in jq xargs od; do
-    command -v "$program" > /dev/null || refuse "\`$program\` is missing on this runner: install it in a step before"
+    command -v "$program" > /dev/null || refuse "\`$program\` is missing on this runner: install it in an earlier step"
   done
 }
 
@@ -43,7 +43,7 @@ find_binary() {
   PROOFMARK=$(realpath -- "$PROOFMARK")
 }
 
-# Whether programs get namespaces of their own: the levels A and B.
+# Whether programs can have their own namespaces: the levels A and B.
 has_namespaces() {
   { proofmark doctor --json 2> "$FOLDER/messages" || true; } |
     jq -e 'any(.levels[]; .holds and (.level == "A" or .level == "B"))' > /dev/null 2>&1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Verifies the work, and has the gate decide on the tree. The key is there while this runs, and no longer.
+# Verifies the work, and has the gate decide on the tree. The key exists only while this runs.
 . "${BASH_SOURCE[0]%/*}/runner.sh"
 
 # Programs that are started must not inherit it.
@@ -7,7 +7,7 @@ key=$KEY
 unset KEY
 
 export PROOFMARK_HOME=$FOLDER/home
-# What is cached by root stays out of the home of the user.
+# Root keeps its caches out of the home of the user.
 export XDG_CACHE_HOME=$FOLDER/cache npm_config_cache=$FOLDER/cache/npm
 receipts=$FOLDER/receipts.jsonl
 code=0
@@ -47,14 +47,14 @@ name_work() {
   fi
   inside project "$PROJECT"
   case $TESTS_FROM in
-    # Anything else is a commit, even where a folder has its name.
+    # Anything else is a commit, even if a folder has its name.
     . | .. | /* | ./* | ../* | \~/*) inside tests-from "$TESTS_FROM" ;;
   esac
   work=("--dir=${PROJECT:-.}" ${TESTS_FROM:+"--tests-from=$TESTS_FROM"} ${GATE:+--tree=HEAD})
   [ -z "$RUN" ] || { split_run && work+=(-- "${words[@]}"); }
 }
 
-# Sets `verdict` to the worst of the receipts. Where it does not agree with the exit code, nothing is known.
+# Sets `verdict` to the worst one of the receipts, or to `error` if it does not agree with the exit code.
 read_verdict() {
   verdict=$(jq -rn '[inputs.verdict]
     | if length == 0 or any(IN("pass", "partial", "fail") | not) then "error"
@@ -131,6 +131,6 @@ if [ -n "$GATE" ]; then
   decide_gate
 fi
 if [ "$fresh" = true ]; then
-  summarize 'Signed with a key that was made for this run, and that nobody trusts: the input `key` is empty.'
+  summarize 'Signed with a new key, which is not trusted: the input `key` is empty.'
 fi
 output result "$result"

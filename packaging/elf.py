@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a program needs of the system that it runs on, read from the program: its processor, its libraries and the oldest glibc.
+"""Reads what a program needs: its processor, its libraries and the oldest glibc.
 
     elf.py PROGRAM        prints `x86_64 2.34`
 """

@@ -6,7 +6,7 @@
 # PROOFMARK_BASE_URL   the address that has SHA256SUMS and the archives of one release
 # PROOFMARK_BIN_DIR    the folder that gets the program [default: ~/.local/bin]
 #
-# The sums come from the same address as the archive: they find damage, and not a forged release. `gh attestation verify ARCHIVE` does.
+# The sums come from the same address as the archive, so they show damage, but not a forged release. `gh attestation verify ARCHIVE` shows one.
 set -eu
 
 MAX_BYTES=209715200
@@ -47,7 +47,7 @@ main() {
 
     tar -xzf "$made/$archive" -C "$made" "${archive%.tar.gz}/proofmark" || fail "read \`$archive\`"
     mkdir -p -- "$bin"
-    # In the same folder, so that the program is replaced at once or not at all.
+    # In the same folder, so that the program is replaced atomically.
     new=$(mktemp "$bin/.proofmark.XXXXXX")
     cp -- "$made/${archive%.tar.gz}/proofmark" "$new"
     chmod 755 "$new"
@@ -74,5 +74,5 @@ fetch() { # URL FILE
         --output "$2" -- "$1" || fail "fetch \`$1\`"
 }
 
-# All of the script is read before anything is done, so half of a script does nothing.
+# The whole script is read before anything is done, so a script that was cut off does nothing.
 main

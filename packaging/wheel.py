@@ -21,20 +21,20 @@ import elf
 
 FOLDER = Path(__file__).resolve().parent
 PACKAGE = FOLDER.parent / "clients/python-bin"
-# What every Linux of PEP 600 has, of that which a Rust program is linked with.
+# The libraries that a Rust program may be linked with, and that every Linux has by PEP 600.
 LIBRARIES = re.compile(r"(libc|libm|libdl|librt|libpthread)\.so\.\d+|libgcc_s\.so\.1|ld-linux-(x86-64|aarch64)\.so\.\d")
-# pip knows no older name for 64-bit ARM, and nothing older is worth a name.
+# pip has no older name for 64-bit ARM, and an older glibc needs none.
 OLDEST = (2, 17)
 # The earliest time that a ZIP archive can have. With the same files, the wheel has the same bytes.
 TIME = (1980, 1, 1, 0, 0, 0)
 MODE = 0o644
-# How hard the files are packed, 0 to 9: tests have no time for a small one.
+# The level of compression, 0 to 9. Tests use a low one, which is faster.
 LEVEL = int(os.environ.get("PACK_LEVEL", "9"))
 PROGRAM_MODE = 0o755
 
 
 class Refused(Exception):
-    """Why no wheel can be made: it completes "failed to"."""
+    """Why a wheel cannot be made. The message completes "failed to"."""
 
 
 def main(program, folder):

@@ -1,4 +1,4 @@
-# What the scripts of a release share. Those that pack the program are called as `SCRIPT PROGRAM FOLDER`, those that pack
+# Functions that the scripts of a release share. Those that pack the program are called as `SCRIPT PROGRAM FOLDER`, those that pack
 # clients as `SCRIPT FOLDER`. They write into FOLDER.
 # shellcheck shell=sh
 set -eu
@@ -9,7 +9,7 @@ version=$("$root/packaging/version.sh")
 : "${SOURCE_DATE_EPOCH:=$(git -C "$root" log -1 --format=%ct 2>/dev/null || echo 0)}"
 export SOURCE_DATE_EPOCH
 export LC_ALL=C
-# How hard files are packed, 0 to 9: tests have no time for small ones.
+# The level of compression, 0 to 9. Tests use a low one, which is faster.
 : "${PACK_LEVEL:=9}"
 
 fail() {
@@ -17,7 +17,7 @@ fail() {
     exit 2
 }
 
-# Takes the arguments of a script: sets `program` and `folder`, and `made`, a folder of its own that is removed at the end.
+# Takes the arguments of a script: sets `program` and `folder`, and `made`, a temporary folder that is removed at the end.
 begin() {
     test $# = 2 || { echo "usage: $(basename "$0") PROGRAM FOLDER" >&2; exit 2; }
     program=$(realpath -e -- "$1" 2>/dev/null) || fail "find the program \`$1\`"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes the Debian package. DEBFULLNAME and DEBEMAIL say who makes it, as for Debian's own tools.
+# Writes the Debian package. DEBFULLNAME and DEBEMAIL name its maintainer, as for Debian's own tools.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"
 : "${DEBFULLNAME:?say who makes the package in DEBFULLNAME and DEBEMAIL}" "${DEBEMAIL:?say who makes the package in DEBFULLNAME and DEBEMAIL}"

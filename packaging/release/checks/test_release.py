@@ -1,4 +1,4 @@
-"""What the files of a release are checked for, in the folder that has them."""
+"""Checks the files of a release, in the folder that has them."""
 
 import base64
 import csv
@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 SUMS = Path("SHA256SUMS")
-# A program is packed in archives for each processor: these are its names in their names.
+# The names of each processor in the names of archives.
 PROCESSORS = {"x86_64": "x86_64", "aarch64": "aarch64", "amd64": "x86_64", "arm64": "aarch64", "x64": "x86_64"}
 
 

@@ -7,7 +7,7 @@ use crate::results::passed;
 use crate::runner::{Job, SERVER};
 use crate::{BINARY, project_file};
 
-/// As sudo of a hosted runner: it asks nothing, drops variables that are not named, and sets a path of its own.
+/// As sudo on a hosted runner: it does not ask for a password, drops variables that are not named, and sets its own path.
 const SUDO: &str = r#"#!/bin/bash
 keep=()
 while [ $# -gt 0 ]; do
@@ -26,7 +26,7 @@ done
 exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin IS_ROOT=true "${passed[@]}" "$@"
 "#;
 
-/// The binary on a host that isolates for root only.
+/// The binary on a host where only root can isolate.
 fn restricted(calls: &str) -> String {
     format!(
         "#!/bin/bash\necho \"${{IS_ROOT:-false}} $1 ${{KEY:-none}}\" >> '{calls}'\n\

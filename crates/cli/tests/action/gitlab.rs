@@ -1,4 +1,4 @@
-//! The template for GitLab, whose script runs here as its runner would run it.
+//! The template for GitLab. The tests run its script as a runner does.
 
 use std::process::{Command, Output};
 
@@ -45,7 +45,7 @@ fn the_template_ends_with_the_code_of_the_verification() {
         assert!(job.left().is_empty(), "the key is gone: {:?}", job.left());
     }
     let done = run(&job, &[("PROOFMARK_REQUEST", "suite.json"), ("PROOFMARK_SUBMISSION", "wrong.py")]);
-    assert!(String::from_utf8_lossy(&done.stdout).contains("a new key, which nobody trusts"), "{done:?}");
+    assert!(String::from_utf8_lossy(&done.stdout).contains("a new key, which is not trusted"), "{done:?}");
     let report = std::fs::read_to_string(job.path("proofmark-report/junit.xml")).unwrap();
     let report = roxmltree::Document::parse(&report).unwrap();
     assert_eq!(report.descendants().filter(|node| node.has_tag_name("testcase")).count(), 2);

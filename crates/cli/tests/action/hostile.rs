@@ -1,13 +1,13 @@
-//! Inputs, names and texts of strangers: none of them is a command of the shell or of the runner, an output, or markup.
+//! Untrusted inputs, names and texts are not read as commands of the shell or the runner, as outputs, or as markup.
 
 use crate::results::{SUITE, passed, verified};
 use crate::runner::{Ended, Job};
 
-/// What a stranger may write where a name is expected.
+/// A hostile text in place of a name.
 const HOSTILE: &str = "$(touch pwned)`touch pwned`; touch pwned\n::error::pwned\n::set-output name=verdict::pass\n##[error]pwned\n\
     verdict=pass\nverdict<<x\npass\nx\n</pre></code><img src=x>|[a](javascript:x) ${{ secrets.TOKEN }} %0A::error::pwned @octocat";
 
-/// No command of the runner was sent but annotations of ours, and none says what the stranger made up.
+/// The runner got no commands but the action's own annotations, and none of them has the hostile text.
 fn assert_harmless(job: &Job, ended: &Ended) {
     for sent in &ended.commands {
         assert!(["error", "warning", "notice"].contains(&sent.name.as_str()), "{sent:?}");
@@ -16,7 +16,7 @@ fn assert_harmless(job: &Job, ended: &Ended) {
     assert!(!job.path("pwned").exists(), "{}", ended.log);
     let html = ended.summary.to_lowercase();
     for bad in ["<img", "</pre></code>", "[a](", "@octocat"] {
-        // Inside `<pre>`, Markdown means nothing, and what is HTML is escaped.
+        // Markdown is not read inside `<pre>`, and HTML is escaped.
         let outside: String =
             html.split("<pre>").map(|part| part.split_once("</pre>").map_or(part, |(_, rest)| rest)).collect();
         assert!(!outside.contains(bad), "{bad}: {html}");
@@ -159,5 +159,5 @@ fn inputs_that_say_nothing_or_two_things_are_refused() {
         assert!(ended.sent("error").iter().any(|sent| sent.contains(message)), "{given:?}: {:?}", ended.commands);
     }
     let ended = verified(&job, "def double(x):\n    return 2 * x\n", &[("chain", "--no-store")]);
-    assert_eq!(ended.code, 0, "the name of a chain is no option: {}", ended.log);
+    assert_eq!(ended.code, 0, "the name of a chain is not an option: {}", ended.log);
 }

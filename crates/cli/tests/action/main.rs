@@ -44,7 +44,7 @@ fn at<'a>(json: &'a Json, path: &[&str]) -> &'a Json {
 }
 
 fn text<'a>(json: &'a Json, path: &[&str]) -> &'a str {
-    at(json, path).as_str().unwrap_or_else(|| panic!("{path:?} is no text"))
+    at(json, path).as_str().unwrap_or_else(|| panic!("{path:?} is not a text"))
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The page of the action names its inputs and outputs as they are.
+//! The page of the action names its inputs and outputs correctly.
 
 use proofmark_receipt::document::{self, Format};
 

@@ -1,4 +1,4 @@
-//! What a verdict comes to: outputs, annotations, the summary, files and the exit code.
+//! The results of a verdict: outputs, annotations, the summary, files and the exit code.
 
 use proofmark_receipt::{Json, Receipt};
 
@@ -85,7 +85,7 @@ fn what_could_not_be_judged_ends_with_2() {
         assert!(ended.summary.contains("could not be judged"), "{}", ended.summary);
         assert!(!ended.log.contains("failed the") && !ended.sent("error").contains(&"the result is fail"));
     }
-    // A receipt with the verdict `error`: nobody can compute what the owner expects.
+    // A receipt with the verdict `error`: what the owner expects cannot be computed.
     let request = SUITE
         .replace("\"entrypoint\": \"double\",", "")
         .replace("[2], \"expected\": 4", "\"1\", \"expected\": \"1/0\"");
@@ -113,7 +113,7 @@ fn fail_on_says_which_results_are_red() {
     }
     let ended = verified(&job, PARTIAL, &[("fail-on", "fail")]);
     assert_eq!((ended.code, ended.output("result")), (0, "partial"), "{}", ended.log);
-    // Where the steps before say nothing, nothing is known.
+    // The earlier steps have no result.
     for fail_on in ["partial", "fail", "error", "anything"] {
         assert_eq!(job.end(fail_on, "").code, 2, "{fail_on}");
     }

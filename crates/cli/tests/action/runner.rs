@@ -14,7 +14,7 @@ type Texts = BTreeMap<String, String>;
 
 /// The address of the host of the repositories.
 pub(crate) const SERVER: &str = "https://git.example.org";
-/// The doctor starts every interpreter, which takes a second. Most tests are about something else.
+/// The doctor starts every interpreter, which takes a second. Most tests do not need that.
 const HOLDS: &str = r#"{"levels": [{"level": "B", "holds": true}]}"#;
 
 /// A job with a checkout.
@@ -25,7 +25,7 @@ pub(crate) struct Job {
     pub(crate) path: String,
 }
 
-/// What a job came to.
+/// The results of a job.
 #[derive(Debug, Default)]
 pub(crate) struct Ended {
     pub(crate) code: i32,
@@ -186,7 +186,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// A text with `${{ }}` replaced. Of the operators there are `&&` and `||`, of equal rank; no value is looked at twice.
+/// A text with `${{ }}` replaced. The operators are `&&` and `||`, with equal precedence. A value is not expanded again.
 fn evaluate(written: &str, values: &Texts) -> String {
     let mut parts = written.split("${{");
     let mut done = parts.next().unwrap().to_owned();
@@ -218,7 +218,7 @@ fn evaluate(written: &str, values: &Texts) -> String {
                         result
                     }
                 }
-                other => panic!("`{other}` is no operator"),
+                other => panic!("`{other}` is not an operator"),
             };
         }
         done.push_str(&result);

@@ -1,4 +1,4 @@
-//! The action and its scripts, as the tools of others read them.
+//! The action and its scripts, as read by other tools.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,7 +28,7 @@ const { createLinter } = await import(process.argv[1]);
 const { readFileSync } = await import('node:fs');
 const lint = await createLinter();
 for (const path of process.argv.slice(2)) {
-  // It knows the runners of its own time only.
+  // It knows only the runners that existed when it was released.
   const found = lint(readFileSync(path, 'utf8'), path).filter((found) => found.kind !== 'runner-label');
   for (const one of found) console.log(`${path}: ${JSON.stringify(one)}`);
 }

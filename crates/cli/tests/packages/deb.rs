@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::made::{Packages, ROOT, VERSION, ends_with, first_receipt, run, said, script};
 
-/// What lintian says that is not so here: the package closes no request of Debian's, because it is not Debian's.
+/// A warning of lintian that does not apply: the package is not Debian's, so it does not close a request of Debian's.
 const NOT_HERE: &str = "initial-upload-closes-no-bugs";
 
 const UNIT: &str = "lib/systemd/system/proofmark.service";

@@ -49,7 +49,7 @@ impl Download {
         install
     }
 
-    /// The installation is refused with these words, and leaves what was there.
+    /// The installation is refused with these words, and keeps the existing program.
     fn is_refused(&self, says: &str) {
         let before = fs::read(self.installed()).unwrap();
         let said = ends_with(&mut self.install(), 2);

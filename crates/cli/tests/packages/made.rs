@@ -20,7 +20,7 @@ pub(crate) struct Packages {
 impl Packages {
     /// `None` after a skip.
     pub(crate) fn new() -> Option<Self> {
-        // The scripts read Python's own files of settings, which it can since 3.11.
+        // The scripts read TOML, which Python can since 3.11.
         python_with("tomllib", "Python 3.11")?;
         for (program, package) in [("dpkg-deb", "dpkg"), ("strip", "binutils"), ("git", "git"), ("npm", "npm")] {
             if !has_program(program, package) {
@@ -78,14 +78,14 @@ pub(crate) fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// What a command prints that has to succeed.
+/// Runs a command, which must succeed, and returns what it prints.
 pub(crate) fn run(command: &mut Command) -> String {
     let done = command.output().unwrap();
     assert!(done.status.success(), "{command:?}\n{}", said(&done));
     String::from_utf8(done.stdout).unwrap()
 }
 
-/// What a command says that has to end with this code.
+/// Runs a command, which must end with this code, and returns its message.
 pub(crate) fn ends_with(command: &mut Command, code: i32) -> String {
     let done = command.output().unwrap();
     assert_eq!(done.status.code(), Some(code), "{command:?}\n{}", said(&done));

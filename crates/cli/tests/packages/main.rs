@@ -1,4 +1,4 @@
-//! The packages of a release, made by the scripts of `packaging/` from this binary, and used as those who install them use them.
+//! The packages of a release, made by the scripts of `packaging/` from this binary, and used as users do.
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which may fail by panicking")]
 
 mod deb;

@@ -1,4 +1,4 @@
-//! The man pages, which packages have and no command shows.
+//! The man pages, which are only in packages.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::made::{BINARY, ends_with, run};
 
-/// What mandoc may say: pages have no date, and the crate that writes them puts a break beside a space.
+/// Warnings of mandoc that are allowed: pages have no date, and the crate that writes them puts a break beside a space.
 const ALLOWED: [&str; 2] = ["missing date, using \"\": TH", "skipping paragraph macro: br "];
 
 fn pages() -> TempDir {

@@ -1,4 +1,4 @@
-//! The steps of a release behind the packages: sums, and the receipt of its own tests.
+//! The steps of a release after the packages: sums, and the receipt of its own tests.
 
 use std::fs;
 use std::path::Path;
@@ -37,7 +37,7 @@ fn a_release_has_a_receipt_of_its_own_tests() {
 fn a_release_with_a_wrong_file_gets_none() {
     let Some(packages) = Packages::new() else { return };
     let (release, home) = (packages.copy(), TempDir::new().unwrap());
-    // What others would believe: the sums are right again, and one package has another program.
+    // A consistent forgery: the sums are right again, and one package has another program.
     let archive = packages.file(".tar.gz");
     let archive = release.path().join(archive.file_name().unwrap());
     let name = archive.file_name().unwrap().to_str().unwrap().strip_suffix(".tar.gz").unwrap().to_owned();

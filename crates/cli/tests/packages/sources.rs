@@ -1,4 +1,4 @@
-//! What the sources of packages say: one version, and scripts, workflows and container files that their own tools find right.
+//! The sources of packages: they have one version, and linters accept their scripts, workflows and container files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ fn linter(name: &str, package: &str) -> Option<Command> {
 fn every_manifest_has_the_version_of_the_workspace() {
     let Some(python) = python_with("tomllib", "Python 3.11") else { return };
     assert_eq!(run(&mut script("version.sh")).trim(), VERSION);
-    // A manifest without a version takes it from elsewhere, and says so, or is not published.
+    // A manifest without a version says that it takes it from elsewhere, or is not published.
     let read = r#"
 import json, sys, tomllib
 for path in sys.argv[1:]:
@@ -66,7 +66,7 @@ fn shell_scripts_are_clean() {
     let scripts = files(&[".sh"]).into_iter().chain(files(&["debian/postinst", "debian/prerm", "debian/postrm"]));
     let is_ours =
         |path: &PathBuf| ["action", "packaging"].iter().any(|own| path.starts_with(Path::new(ROOT).join(own)));
-    // What others source is read with them.
+    // Files that are sourced are read with the scripts that source them.
     let scripts: Vec<_> = scripts.filter(|path| is_ours(path) && !path.ends_with("common.sh")).collect();
     assert!(scripts.len() > 15, "{scripts:?}");
     let output = shellcheck.arg("--external-sources").args(scripts).output().unwrap();

@@ -81,7 +81,7 @@ fn the_program_is_found_where_pip_puts_it() {
     environment.install(&wheel, &["--prefix", prefix.to_str().unwrap()]);
     let site = fs::read_dir(prefix.join("lib")).unwrap().next().unwrap().unwrap().path().join("site-packages");
     assert_eq!(environment.found(Some(&site)), prefix.join("bin/proofmark").to_str().unwrap());
-    // A file that is no program is passed over.
+    // A file that is not a program is passed over.
     fs::set_permissions(prefix.join("bin/proofmark"), fs::Permissions::from_mode(0o644)).unwrap();
     ends_with(&mut environment.run(Some(&site), &["-m", "proofmark_bin", "--version"]), 2);
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 const USAGE = "usage: node platform.mjs BINARY x64|arm64 VERSION FOLDER";
 const LICENCES = ["LICENSE-APACHE", "LICENSE-MIT"];
-/** Where an ELF file says its processor, and its values for ours (elf(5), `e_machine`). */
+/** The place of the processor in an ELF file, and the values of the supported ones (elf(5), `e_machine`). */
 const MACHINE_AT = 18, MACHINES = { x64: 0x3e, arm64: 0xb7 };
 
 /** @param {string} message @returns {never} */

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Runs the program `proofmark` of this platform's package, in its place: the same streams, signals and exit code. */
+/** Runs the program `proofmark` of this platform's package, with the same streams, signals and exit code. */
 
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { constants } from "node:os";
 
 import { platformBinary } from "../src/binary.js";
 
-/** The exit code of everything that gives no result. */
+/** The exit code without a result. */
 const NO_RESULT = 2;
 
 /** @param {string} message @returns {never} */

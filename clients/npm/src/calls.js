@@ -1,4 +1,4 @@
-/** The decisions on the calls of a host. Some hosts ask twice: whether a person has to approve a call, and again before it runs. */
+/** The decisions on the calls of a host. Some hosts ask twice: first whether a person has to approve a call, and again before it runs. */
 
 import { hasExpired } from "./decision.js";
 import { NoDecision } from "./not_allowed.js";

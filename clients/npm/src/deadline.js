@@ -1,4 +1,4 @@
-/** Waiting that ends: with a time, or when the caller says so. */
+/** Waits that end after a time, or when the caller cancels them. */
 
 /**
  * Runs `work` with a signal that is raised when `ms` milliseconds have passed, or when `signal` is.
@@ -51,7 +51,7 @@ export function pause(ms, signal) {
 const MAX_MS = 2 ** 31 - 1;
 
 /**
- * A time that somebody gave, checked: a timer with `NaN` or too long a time would end at once.
+ * Checks a time that the caller gave: a timer with `NaN` or too long a time would end at once.
  *
  * @param {string} name @param {number} ms
  */

@@ -1,4 +1,4 @@
-/** The answer of a decider, and what it has to be before it counts. */
+/** The answer of a decider, and the checks that it must pass. */
 
 import { createHash } from "node:crypto";
 
@@ -70,7 +70,7 @@ export function question({ tool, klass, target, args }, { agent, context, policy
   const members = [
     `"tool":${JSON.stringify(tool)}`,
     `"class":${JSON.stringify(klass)}`,
-    // The server writes it where it is missing, and hashes it with the rest.
+    // The server adds it if it is missing, and hashes it with the rest.
     `"boundary":${klass === "memory_write" ? '"memory_write"' : '"action_execute"'}`,
     ...(target === undefined ? [] : [`"target":${JSON.stringify(target)}`]),
     `"args":${args.text}`,
@@ -109,7 +109,7 @@ function checkName(name, text) {
  *
  * @param {string | readonly string[]} texts public key files or signer ids
  * @returns {TrustedSigner[]}
- * @throws {TypeError} where they name none: nobody would be trusted, or everybody
+ * @throws {TypeError} where they name none: no signer would be trusted, or any
  */
 export function trustedSigners(texts) {
   const signers = [texts].flat().map(text => readSigners(text));
@@ -131,7 +131,7 @@ export function trustedSigners(texts) {
  */
 export async function readDecision(asked, text, { sentAt, trusted, url }) {
   const { answer, trust, kind, message } = await verify(text, { trusted });
-  if (kind !== "decision_receipt") throw new Error(`the answer is no decision receipt${message === null ? "" : `: ${message}`}`);
+  if (kind !== "decision_receipt") throw new Error(`the answer is not a decision receipt${message === null ? "" : `: ${message}`}`);
   if (answer !== "valid") throw new Error(`the decision receipt is ${answer}: ${message}`);
   if (trusted.length > 0 && trust !== "trusted") throw new Error("the decision receipt was not signed by a signer of `trusted`");
   /** @type {DecisionReceipt} */
@@ -163,7 +163,7 @@ export function hasExpired(decision) {
   return !(performance.now() <= (ENDS.get(decision) ?? -Infinity));
 }
 
-/** The milliseconds that a decision is valid. The clock of who decided may differ, so its times are not compared with this one. @param {DecisionReceipt["binding"]} binding */
+/** The milliseconds that a decision is valid. The decider's clock may differ, so its times are not compared with this one. @param {DecisionReceipt["binding"]} binding */
 function lifetime({ decided_at, expires_at }) {
   return Date.parse(expires_at) - Date.parse(decided_at);
 }
@@ -171,7 +171,7 @@ function lifetime({ decided_at, expires_at }) {
 /** @param {Question} asked @param {DecisionReceipt} receipt */
 function checkSubject(asked, { action_class, binding }) {
   if (binding.action_hash !== asked.actionHash || action_class !== asked.klass) throw new Error("the decision is on another action than was asked about");
-  // All facts are bound, and one of them is new in each request: an earlier decision on the same action is another one.
+  // All facts are bound, and one of them is new in each request: an earlier decision on the same action does not match.
   if (binding.facts_hash !== asked.factsHash) throw new Error("the decision is on another request than was sent");
   if (asked.policy !== undefined && binding.policy !== asked.policy) throw new Error("another policy has decided than was named");
 }

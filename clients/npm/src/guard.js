@@ -1,4 +1,4 @@
-/** Decides on calls before they are executed. Whatever is not a decision that allows the call throws. */
+/** Decides on calls before they are executed. Throws unless a decision allows the call. */
 
 import { randomUUID } from "node:crypto";
 
@@ -17,7 +17,7 @@ import { snapshot } from "./snapshot.js";
 const REPORT_MS = 5_000;
 /** The pauses between two looks at a decision that waits, in milliseconds: they double from the first to the longest. */
 const FIRST_LOOK_MS = 50, LONGEST_LOOK_MS = 1_000;
-/** The class of tools that nothing is said about. */
+/** The class of tools that are not in `classes`. */
 const DEFAULT_CLASS = "generic";
 
 /**
@@ -79,7 +79,7 @@ export class Guard {
   }
 
   /**
-   * The decision on a call, whatever it is. Each call of this method makes a decision of its own.
+   * The decision on a call, whatever it is. Each call of this method makes a new decision.
    *
    * @param {string} tool
    * @param {unknown} args plain JSON
@@ -118,7 +118,7 @@ export class Guard {
   }
 
   /**
-   * Reports that a call was executed, or was not. Does not throw: what was executed has a result all the same.
+   * Reports that a call was executed, or was not. Does not throw, because the execution has a result even if the report fails.
    *
    * @param {Decision} decision
    * @param {{ executed?: boolean, args?: unknown }} [execution] `args` if others were executed than were decided on
@@ -160,13 +160,13 @@ export class Guard {
 
   /** @param {Call} call @param {AbortSignal | undefined} signal @returns {Promise<Decision>} */
   async #ask({ action, context, step }, signal) {
-    // A new fact in each request, so that an earlier decision is none on this one.
+    // A new fact in each request, so that an earlier decision does not count for this one.
     const attempt = randomUUID();
     const agent = { ...this.#agent, step: step === undefined ? attempt : `${step}:${attempt}` };
     const asked = question(action, { agent, context, policy: this.#options.policy });
     const sentAt = performance.now();
     const text = await this.#decider.decideText(asked.text, { policy: asked.policy, signal });
-    if (typeof text !== "string") throw new TypeError("the answer is no text");
+    if (typeof text !== "string") throw new TypeError("the answer is not a text");
     const decision = await readDecision(asked, text, { sentAt, trusted: this.#trusted, url: id => this.#decider.pageOf(id) });
     signal?.throwIfAborted();
     return decision;
@@ -199,7 +199,7 @@ export class Guard {
   /** @param {readonly string[]} ids @param {AbortSignal | undefined} signal */
   async #reviews(ids, signal) {
     const counts = ids.map(id => this.#decider.reviewed(id, { signal }).catch(error => {
-      // A look that failed says nothing: the next one may tell.
+      // A look that failed is ignored: the next one may succeed.
       if (signal?.aborted) throw error;
       return 0;
     }));
@@ -213,7 +213,7 @@ export class Guard {
       if (onReportFailed) return onReportFailed(error, decision);
       process.emitWarning(`the execution under decision ${decision.id} was not reported`, { detail: error instanceof Error ? error.message : "" });
     } catch {
-      // Nobody is left to tell.
+      // The failure cannot be reported either.
     }
   }
 }

@@ -17,7 +17,7 @@ import { snapshot } from "./snapshot.js";
  * @property {string | undefined} [tool] the name of the tool; else that of the function
  * @property {string | undefined} [klass] the class of the action; else that of the guard
  * @property {string | ((input: Parameters<F>[0]) => string | Promise<string>) | undefined} [target] what is acted upon
- * @property {((input: Parameters<F>[0]) => unknown) | undefined} [args] what is decided on, made of the input; else the input.
+ * @property {((input: Parameters<F>[0]) => unknown) | undefined} [args] what is decided on, made from the input; else the input.
  *   The policy does not see what it leaves out
  */
 
@@ -26,7 +26,7 @@ const LOCAL_GUARDS = new Map();
 
 /**
  * The same function, which runs only if a decision allows it. It is decided on the JSON of its first argument, and the function gets
- * exactly this, frozen. Each call makes a decision of its own, and its execution is reported.
+ * exactly this, frozen. Each call gets a new decision, and its execution is reported.
  *
  * @template {(input: any, ...rest: any[]) => Promise<any>} F
  * @param {F} fn an async function of one object; what follows it, such as the options of a host, is passed on

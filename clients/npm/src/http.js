@@ -5,7 +5,7 @@ import { ProofmarkError, textOf } from "./problem.js";
 
 /** The longest answer that is read, in bytes, unpacked. */
 const MAX_ANSWER_BYTES = 32 << 20;
-/** How often a request is sent again that the server was too busy for. */
+/** How often a request is sent again if the server was too busy for it. */
 const MAX_RETRIES = 5;
 /** How long to wait where the server does not say it, in milliseconds. */
 const RETRY_MS = 1_000;
@@ -55,7 +55,7 @@ export function exchange(sent) {
  */
 export async function* stream(sent) {
   try {
-    // How long a stream takes is for its reader to say.
+    // The reader of a stream limits its time.
     const response = await fetched(sent, sent.signal);
     const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
     if (!response.ok || !isStream) throw problem(response, await bounded(response));
@@ -97,7 +97,7 @@ function isBusy({ status }, sent) {
   return status === 429 || (status === 503 && isRepeatable(sent));
 }
 
-/** Whether it is carried out once however often it is sent: without an answer it may have been carried out. @param {Sent} sent */
+/** Whether it is carried out once even if it is sent again: without an answer, it may have been carried out already. @param {Sent} sent */
 function isRepeatable({ method, headers }) {
   return method === "GET" || "idempotency-key" in headers;
 }

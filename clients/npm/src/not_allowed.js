@@ -36,17 +36,17 @@ export class NeedsReview extends NotAllowed {
   /** @param {Decision} decision @param {string | undefined} url where it is reviewed; undefined where no server decided */
   constructor(decision, url) {
     const where = url ?? `\`proofmark decision show ${decision.id}\``;
-    super(said(decision, "It waits for the review of a person.", [`Review: ${where}.`]), decision);
+    super(said(decision, "It waits for a review by a person.", [`Review: ${where}.`]), decision);
     this.decision = decision;
     this.url = url;
   }
 }
 
-/** What called this agent has to supply what is missing. */
+/** The caller of this agent has to supply what is missing. */
 export class Upstream extends NotAllowed {
   /** @param {Decision} decision */
   constructor(decision) {
-    super(said(decision, "Who gave you this task has to supply what is missing.", []), decision);
+    super(said(decision, "The caller that gave you this task has to supply what is missing.", []), decision);
     this.decision = decision;
   }
 }
@@ -55,12 +55,12 @@ export class Upstream extends NotAllowed {
 export class Terminal extends NotAllowed {
   /** @param {Decision} decision */
   constructor(decision) {
-    super(said(decision, "Stop here, and do not try to reach the same in another way.", []), decision);
+    super(said(decision, "Stop here, and do not try to reach the same goal in another way.", []), decision);
     this.decision = decision;
   }
 }
 
-/** There is no decision that counts: no answer, a late or malformed one, one on another action, or arguments that are not JSON. */
+/** No decision counts: the answer is missing, late, malformed or on another action, or the arguments are not JSON. */
 export class NoDecision extends NotAllowed {
   /** @param {string} tool @param {unknown} cause */
   constructor(tool, cause) {

@@ -1,6 +1,6 @@
 /** What went wrong between a program and Proofmark. */
 
-/** A request that was refused, or that got no answer which can be used. */
+/** A request that was refused, or that got no usable answer. */
 export class ProofmarkError extends Error {
   /**
    * @param {string} code a stable word for programs: the server's own, or one of those in the README

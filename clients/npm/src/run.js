@@ -11,7 +11,7 @@ const MAX_OUTPUT_BYTES = 32 << 20;
 /** How many of its processes run at a time: they share a store. */
 const MAX_PROCESSES = 8;
 
-/** Who waits for a place. @type {(() => void)[]} */
+/** Runs that wait for a place. @type {(() => void)[]} */
 const queue = [];
 let running = 0;
 

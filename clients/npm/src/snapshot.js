@@ -6,7 +6,7 @@ const MAX_BYTES = 1_000_000;
 const MAX_DEPTH = 60;
 /** The most values, each member and item counted. */
 const MAX_VALUES = 100_000;
-/** The most of a place that messages show, in characters. */
+/** The longest part of a place that messages show, in characters. */
 const MAX_PLACE = 200;
 
 /** @typedef {null | boolean | number | string | readonly JsonValue[] | { readonly [name: string]: JsonValue }} JsonValue */
@@ -20,7 +20,7 @@ const MAX_PLACE = 200;
  */
 
 /**
- * Reads a value as JSON. What JSON would change or leave out without a word is refused: a decision on it would be about
+ * Reads a value as JSON. Values that JSON would change or leave out silently are refused: a decision on it would be about
  * something else than what a function gets. Only members that are `undefined` are left out, as `JSON.stringify` does.
  *
  * @param {unknown} value

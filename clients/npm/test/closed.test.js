@@ -102,7 +102,7 @@ test("the answer is malformed", async () => {
   }
 });
 
-test("what is no answer of a server is none", async () => {
+test("an answer that is not a server's does not count", async () => {
   const html = { "content-type": "text/html" };
   const handlers = {
     "a page": (response, allowed) => response.writeHead(200, html).end(`<!doctype html><title>Sign in</title>${allowed}`),

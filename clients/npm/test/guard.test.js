@@ -168,7 +168,7 @@ test("a hundred calls at once each have a decision of their own", async () => {
   assert.equal(ids.size, 50);
 });
 
-test("options that nobody can mean are refused at once", () => {
+test("options without a meaning are refused at once", () => {
   const guard = guardOf(), run = async () => {};
   for (const options of [{ guard }, { guard, tool: "" }, { tool: "a" }, { tool: "a", guard, policy: "p.yaml" }]) {
     assert.throws(() => guarded(async () => {}, options), TypeError);

@@ -62,7 +62,7 @@ test("limits count in the store of the home that was given", async () => {
   }
 });
 
-test("a home of the environment stays where it is", async () => {
+test("a home of the environment is used in any folder", async () => {
   const from = process.cwd(), place = folder(), { PROOFMARK_HOME: before } = process.env;
   process.chdir(place);
   process.env.PROOFMARK_HOME = "home";

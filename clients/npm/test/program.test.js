@@ -45,7 +45,7 @@ test("the streams and the exit code are those of the program", () => {
 });
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
-  test(`${signal} is handed on`, async () => {
+  test(`${signal} is passed on`, async () => {
     const number = { SIGINT: "INT", SIGTERM: "TERM", SIGHUP: "HUP" }[signal];
     const { command } = installed(`trap 'echo got; exit 7' ${number}; echo ready; for i in $(seq 600); do sleep 0.05; done`);
     // A group of its own, which is the foreground of no terminal.

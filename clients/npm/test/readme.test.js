@@ -21,7 +21,7 @@ function blocks(word) {
   return Object.fromEntries(Array.from(found, ([, name, text]) => [name, text]));
 }
 
-/** What a text with `…` stands for. */
+/** A pattern for a text with `…`. */
 function pattern(text) {
   return new RegExp(`^${text.split("…").map(part => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join(".*")}$`);
 }

@@ -1,4 +1,4 @@
-/** Arguments that are not JSON are refused before anybody is asked, and what is JSON is decided on as it is. */
+/** Arguments that are not JSON are refused before the decider is asked; JSON is decided on unchanged. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -56,7 +56,7 @@ const REFUSED = {
 };
 
 for (const [name, [input, message]] of Object.entries(REFUSED)) {
-  test(`${name} is refused before anybody is asked`, async () => {
+  test(`${name} is refused before the decider is asked`, async () => {
     const found = await asked(input);
     assert.equal(found.text, undefined);
     assert.match(found.message, message);

@@ -26,7 +26,7 @@ guard = Guard(Local(policy=Path(__file__).parent / "policy.yaml"))
 
 
 def once(pairs):
-    """An object in which no name comes twice: who reads the call next could take the other one."""
+    """An object in which no name comes twice: the next reader of the call could take the other one."""
     if len({name.lower() for name, _ in pairs}) < len(pairs):
         raise ValueError("a name comes twice")
     return dict(pairs)
@@ -36,7 +36,7 @@ def answered(asked):
     """What is wrong with a request to an MCP server, if anything."""
     call = asked["mcp_request"]
     if not isinstance(call, dict) or not isinstance(call.get("method"), str):
-        return "the message is no request"
+        return "the message is not a request"
     if call["method"] != "tools/call":
         return None
     params = call["params"]

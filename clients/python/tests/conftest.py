@@ -31,7 +31,7 @@ boundaries:
     when: 'action.args.amount > 50'
     require:
       - approval: {role: finance}
-        reason: {code: not_approved, message: "Nobody from finance has approved this refund."}
+        reason: {code: not_approved, message: "Finance has not approved this refund."}
         otherwise: human_review
   - id: upstream
     match: {tool: publish}

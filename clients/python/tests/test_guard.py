@@ -113,7 +113,7 @@ def test_what_is_raised_says_how_to_go_on(server: Server) -> None:
     asked = guard(server, context={"upstream": {"parent_node": "planner"}})
     cases: list[tuple[str, dict[str, Any], type[NotAllowed], list[str]]] = [
         ("refund", {"amount": 20, "ticket": "x"}, Blocked, ["names no ticket", "What to do next: Put the ticket"]),
-        ("refund", {"amount": 60.5}, NeedsReview, ["A person must review it first at http", "Nobody from finance"]),
+        ("refund", {"amount": 60.5}, NeedsReview, ["A person must review it first at http", "Finance has not approved"]),
         ("publish", {}, Upstream, ["The planner has not said that it is ready."]),
         ("drop_database", {"name": "all"}, Terminal, ["No agent drops a database.", "Do not request the same action again."]),
         ("unknown", {}, Blocked, ["was not executed"]),

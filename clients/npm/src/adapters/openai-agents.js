@@ -27,7 +27,7 @@ export function guardedTools(guard, tools, { interrupts = false } = {}) {
 
 /** @param {Guard} guard @param {any} tool @param {boolean} interrupts */
 function guardedTool(guard, tool, interrupts) {
-  if (tool?.type !== "function") throw new TypeError(`\`${tool?.name}\` is no function tool, so it cannot be guarded: pass it beside the guarded tools`);
+  if (tool?.type !== "function") throw new TypeError(`\`${tool?.name}\` is not a function tool, so it cannot be guarded: pass it beside the guarded tools`);
   const { before, invoke, after } = steps(guard, tool);
   return copyWith(tool, {
     invoke,
@@ -38,7 +38,7 @@ function guardedTool(guard, tool, interrupts) {
   });
 }
 
-/** What happens to a call of a tool, one after the other. @param {Guard} guard @param {any} tool */
+/** The steps of a call of a tool, in order. @param {Guard} guard @param {any} tool */
 function steps(guard, tool) {
   const calls = callsOf(guard);
   /** The decisions on calls that have not begun, and the text that each is on. @type {WeakMap<object, { decision: Decision, text: string }>} */
@@ -48,7 +48,7 @@ function steps(guard, tool) {
 
   /** @param {GuardrailData} data */
   const before = async ({ toolCall }) => {
-    // With approvals, the SDK asks twice: what was decided before counts no longer.
+    // With approvals, the SDK asks twice: the earlier decision does not count.
     allowed.delete(toolCall);
     try {
       const text = toolCall.arguments;

@@ -33,10 +33,10 @@ const OPTIONS = ["request", "url", "home", "binary", "chain", "trusted"];
  * @param {unknown} output
  * @param {{ config?: any }} context
  * @returns {Promise<GradingResult>}
- * @throws {Error} where the output could not be verified, which says nothing of it
+ * @throws {Error} where the output could not be verified, which is not a verdict
  */
 export async function verified(output, { config }) {
-  if (typeof output !== "string") throw new TypeError("the output is no text, so it cannot be verified");
+  if (typeof output !== "string") throw new TypeError("the output is not a text, so it cannot be verified");
   const { request, chain, trusted, ...from } = options(config);
   const asked = { ...await read(request), output: { content: output } };
   const verifier = from.url === undefined ? new Local(from) : new Client({ baseUrl: from.url });
@@ -56,18 +56,18 @@ function options(config) {
 /** @param {string | object} request @returns {Promise<object>} */
 async function read(request) {
   const found = typeof request === "string" ? JSON.parse(await readFile(request, "utf8")) : request;
-  if (typeof found !== "object" || found === null || "output" in found) throw new TypeError("`config.request` is no request without `output`");
+  if (typeof found !== "object" || found === null || "output" in found) throw new TypeError("`config.request` is not a request without `output`");
   return found;
 }
 
 /**
- * A receipt counts only if it is signed, on this output, and says how it is.
+ * A receipt counts only if it is signed, is on this output, and has a verdict on it.
  *
  * @param {Receipt} receipt @param {string} output @param {readonly import("../decision.js").TrustedSigner[]} trusted
  */
 async function check(receipt, output, trusted) {
   const { answer, kind, trust, message } = await verify(JSON.stringify(receipt), { trusted });
-  if (kind !== "receipt" || answer !== "valid") throw new Error(`the answer is no valid receipt${message === null ? "" : `: ${message}`}`);
+  if (kind !== "receipt" || answer !== "valid") throw new Error(`the answer is not a valid receipt${message === null ? "" : `: ${message}`}`);
   if (trusted.length > 0 && trust !== "trusted") throw new Error("the receipt was not signed by a signer of `trusted`");
   const digest = createHash("sha256").update(output).digest("hex");
   if (receipt.hashes.output !== `sha256:${digest}`) throw new Error("the receipt is on another output");
@@ -92,7 +92,7 @@ function gradedCheck({ name, status, difference, message }) {
   return { pass, score: pass ? 1 : 0, reason: [`${name}: ${status}`, message, difference].filter(text => text !== undefined).join("\n") };
 }
 
-/** What the checks say that could not be run. @param {Receipt} receipt */
+/** The messages of checks that could not be run. @param {Receipt} receipt */
 function told({ results }) {
   const said = results.details.filter((/** @type {any} */ { status }) => status === "error").map((/** @type {any} */ { name, message }) => `${name}: ${message ?? "error"}`);
   return said.join("; ") || "no check was run";

@@ -25,7 +25,7 @@ function causes(error) {
   return error instanceof Error ? `${error.message} ${causes(error.cause)} ${causes(error.error)} ${(error.errors ?? []).map(causes)}` : "";
 }
 
-/** Has an agent make a call that nobody allows; what was said of it. */
+/** Has an agent make a call that is not allowed; returns what the model was told. */
 async function doesNotRun(host, guard, args = ARGS) {
   const ran = [];
   const said = await host(guard, args, ran).catch(causes);
@@ -85,7 +85,7 @@ for (const [name, [host, skip]] of Object.entries(HOSTS)) {
 
     test("a call that a person has to review does not run", async () => {
       const said = await doesNotRun(host, guardOf(), { amount: 200, ticket: "T-2" });
-      assert.match(said, /Nobody from finance has approved this refund\. It waits for the review of a person\./);
+      assert.match(said, /Finance has not approved this refund\. It waits for a review by a person\./);
       assert.match(said, /\/ui\/decisions\//);
     });
 

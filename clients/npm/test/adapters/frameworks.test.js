@@ -36,10 +36,10 @@ describe("ai", { skip: AI }, () => {
       const { approvalId } = content.find(({ type }) => type === "tool-approval-request");
       return [...messages, ...response.messages, { role: "tool", content: [{ type: "tool-approval-response", approvalId, approved: true }] }];
     };
-    // Whoever answers the host has not approved it yet.
+    // The host's answer does not approve it in Proofmark.
     await generateText({ ...options, messages: await answered() });
     assert.deepEqual(ran, []);
-    assert.match(told.pop(), /It waits for the review of a person/);
+    assert.match(told.pop(), /It waits for a review by a person/);
     const again = await answered();
     await approve(300);
     await generateText({ ...options, messages: again });
@@ -186,9 +186,9 @@ describe("@openai/agents", { skip: OPENAI }, () => {
     assert.equal(got.length, 1);
   });
 
-  test("a tool that is no function cannot be guarded", async () => {
+  test("a tool that is not a function cannot be guarded", async () => {
     const { guardedTools } = await import("proofmark/openai-agents");
-    assert.throws(() => guardedTools(guardOf(), [{ type: "hosted_tool", name: "web_search" }]), /`web_search` is no function tool/);
+    assert.throws(() => guardedTools(guardOf(), [{ type: "hosted_tool", name: "web_search" }]), /`web_search` is not a function tool/);
   });
 });
 
@@ -198,7 +198,7 @@ describe("@mastra/core", { skip: MASTRA }, () => {
     const { agent, told } = await mastraAgent(guardOf(), args, ran, { interrupts: true });
     const { runId, suspendPayload: { toolCallId, suspendPayload } } = await agent.generate("refund", { maxSteps: 3 });
     assert.match(suspendPayload.url, /\/ui\/decisions\//);
-    // It is decided on again, whoever resumes it.
+    // A resumed run decides on it again.
     const again = await agent.resumeGenerate({}, { runId, toolCallId });
     assert.deepEqual([again.suspendPayload.toolCallId, ran, told], [toolCallId, [], []]);
     await approve(500);

@@ -86,7 +86,7 @@ describe("promptfoo", { skip: missing("promptfoo") }, () => {
     await isNotVerified(GOOD, { url: gone.baseUrl });
   });
 
-  test("an answer that is no receipt on the output is an error", async () => {
+  test("an answer that is not a receipt on the output is an error", async () => {
     const receipt = await server.agent.verify(SORT);
     for (const answer of [{}, { verdict: "pass" }, { ...receipt, verdict: "partial" }, { ...receipt, signature: undefined }]) {
       const url = await fake((_, response) => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer)));

@@ -70,6 +70,6 @@ def _is_loopback(host: str) -> bool:
         address = ipaddress.ip_address(host)
     except ValueError:
         return host == "localhost"
-    # Before Python 3.13, an IPv4 address that is written as an IPv6 one is none.
+    # Before Python 3.13, an IPv4 address that is written as an IPv6 address is not taken for loopback.
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return (mapped or address).is_loopback

@@ -71,7 +71,7 @@ def refuse_generator(function: Callable[..., Any]) -> None:
 def is_method_of(function: object, args: tuple[Any, ...]) -> bool:
     """Whether the first argument is the object, or the class, that `function` is a method of.
 
-    Its class says that. A static method may call its first parameter `self`, too, and anybody may pass that.
+    Its class says that. A static method may also call its first parameter `self`, and any caller may pass that.
     """
     if not args:
         return False
@@ -100,7 +100,7 @@ def tool_name(function: Callable[..., Any]) -> str:
 
 
 def _named(bound: inspect.BoundArguments, has_self: bool) -> dict[str, Json]:
-    """The arguments by name. Those of `**kwargs` stand beside the others, as the caller wrote them."""
+    """The arguments by name. Those of `**kwargs` are beside the others, as the caller wrote them."""
     named: dict[str, Json] = {}
     parameters = bound.signature.parameters
     for name, value in list(bound.arguments.items())[has_self:]:

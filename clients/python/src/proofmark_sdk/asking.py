@@ -30,7 +30,7 @@ MAX_ERROR_NAME = 200
 
 @dataclass(frozen=True)
 class Asked:
-    """A call that somebody wants to make."""
+    """A call to decide on."""
 
     tool: str
     args: Mapping[str, Any]
@@ -53,7 +53,7 @@ class Asking:
     context: ContextOf | None
 
     def __post_init__(self) -> None:
-        # An empty list would mean that nobody is trusted, and a text that each of its letters is.
+        # An empty list would trust no signer, and a text would be read letter by letter.
         if self.trust is not None and (isinstance(self.trust, str) or not self.trust):
             raise TypeError("`trust` is a list of signers, with at least one")
         if not self.wait >= 0:
@@ -65,7 +65,7 @@ class Asking:
 
     def check(self, asked: Asked) -> Flow[Decision]:
         """The decision that allows a call. Where a person has to review it, this waits, and asks again after a review."""
-        # Before anything waits: who calls could change the arguments meanwhile.
+        # Before anything waits: the caller could change the arguments meanwhile.
         action = self._action(asked)
         end = time.monotonic() + self.wait
         while True:
@@ -127,10 +127,10 @@ class Asking:
         agent = {**facts.get("agent", {}), **(self.agent or {})}
         if self.run is not None:
             agent["run"] = self.run
-        # A new fact in each request, so that an earlier decision is none on this one. A step of the caller's own stands before it.
+        # A new fact in each request, so that an earlier decision does not count here. The caller's own step comes before it.
         attempt, step = str(uuid.uuid4()), agent.get("step", call_id)
         agent["step"] = attempt if step is None else f"{step}:{attempt}"
-        # A copy, because who made the context may go on with it.
+        # A copy, because the caller may still change the context.
         return Snapshot().take({**facts, "action": action, "agent": agent}, "the request")
 
     def _policy_name(self) -> str | None:

@@ -1,4 +1,4 @@
-"""What is asked of a server: requests are made and answers read here, and nothing is sent."""
+"""Requests to a server. This module makes requests and reads answers, and does not send anything."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Call(Operation[T]):
     """The seconds that the server may take longer than usual."""
 
     def answer(self, answer: Answer) -> T:
-        """What the server said. Raises `ProofmarkError` for a problem, and for what is no answer."""
+        """What the server said. Raises `ProofmarkError` for a problem, and for anything that is not an answer."""
         if 300 <= answer.status < 400:
             message = f"the server answers {answer.status}, a redirection, and none is followed: name its own address"
             raise ProofmarkError("redirected", message, status=answer.status)
@@ -129,7 +129,7 @@ def verify(
 ) -> Call[Receipt]:
     """Runs a request, and returns its receipt. A `fail` is an answer, too.
 
-    After `wait` seconds, at most 300, it goes on as a job, and this raises `ProofmarkError` with the code `not_finished`.
+    After `wait` seconds, at most 300, it continues as a job, and this raises `ProofmarkError` with the code `not_finished`.
     """
     if not 1 <= wait <= MAX_WAIT:
         raise ValueError(f"`wait` is {wait}, and it is a number of seconds from 1 to {MAX_WAIT}")
@@ -153,7 +153,7 @@ def accept(run: str, step: str, attempt: Attempt, *, begun_by: str | None = None
 
 
 def decide(request: PlainRequest, *, policy: str | None = None, idempotency_key: str | None = None) -> Call[DecisionReceipt]:
-    """Decides on an action. Each call makes a decision of its own, unless it has the `idempotency_key` of another."""
+    """Decides on an action. Each call makes a new decision, unless it has the `idempotency_key` of another."""
     return _decision(request, policy, idempotency_key, lambda answer: cast(DecisionReceipt, _decision_receipt(answer)))
 
 
@@ -181,7 +181,7 @@ def report(
     error: str | None = None,
     idempotency_key: str | None = None,
 ) -> Call[Reported]:
-    """Reports what was executed under a decision. `error` is how an execution ended that failed."""
+    """Reports what was executed under a decision. `error` says how a failed execution ended."""
     observed: dict[str, Json] = {"decision_id": decision_id, "side_effect_executed": executed}
     observed["status"] = "succeeded" if error is None else "failed"
     if error is not None:
@@ -262,7 +262,7 @@ def _given(**params: str | None) -> dict[str, str]:
 
 
 def _part(text: str) -> str:
-    """A part of a path. One of dots alone would lead elsewhere."""
+    """A part of a path. A part that has only dots would lead elsewhere."""
     if not text.strip("."):
         raise ValueError(f"`{text}` is not an id")
     return quote(text, safe="")
@@ -301,7 +301,7 @@ def _receipt_or_job(answer: Answer) -> Receipt:
     if answer.status != 202:
         return _receipt(answer)
     job = _job(answer)
-    message = f"the verification has not ended yet, and goes on as the job `{job['job_id']}`"
+    message = f"the verification has not ended yet, and continues as the job `{job['job_id']}`"
     raise ProofmarkError("not_finished", message, True, answer.status)
 
 

@@ -1,4 +1,4 @@
-"""What is asked of the binary in local mode: the methods of `calls`, as commands."""
+"""Requests to the binary in local mode: the methods of `calls`, as commands."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Command(Operation[T]):
     policy: str | None = None
     """The action policy in place of that of `Local`."""
     here: bool = False
-    """Whether paths in what is given are those of the current folder. Others run where no file of an agent is found by its name."""
+    """Whether paths in what is given are those of the current folder. Others run in a folder without an agent's files."""
     wait: float = 0
 
     @contextlib.contextmanager
@@ -66,7 +66,7 @@ class Command(Operation[T]):
         with tempfile.TemporaryDirectory(prefix="proofmark-") as folder:
             options: list[str] = []
             for at, (option, content) in enumerate(self.files.items()):
-                # Of YAML, JSON is a part.
+                # JSON is a part of YAML.
                 path = os.path.join(folder, f"{at}.{'json' if option else 'yaml'}")
                 with open(path, "xb") as file:
                     file.write(content)
@@ -117,7 +117,7 @@ def accept(run: str, step: str, attempt: Attempt, *, begun_by: str | None = None
 
 
 def decide(request: PlainRequest, *, policy: str | None = None, idempotency_key: str | None = None) -> Command[DecisionReceipt]:
-    """Decides on an action, by the policy of `Local` or the file `policy`. Each call makes a decision of its own."""
+    """Decides on an action, by the policy of `Local` or the file `policy`. Each call makes a new decision."""
     if idempotency_key is not None:
         raise NotLocal("decide(idempotency_key=…)", "each call makes a decision")
     return _decision(request, policy, lambda ended: cast(DecisionReceipt, read_json(_decided(ended))))
@@ -134,7 +134,7 @@ def decision(decision_id: str) -> Command[DecisionEntry]:
 
 
 def reviewed(decision_id: str, decided_at: str) -> Command[bool]:
-    """Whether the decision waits for a person no more."""
+    """Whether the decision has stopped waiting for a person."""
     arguments = ("decision", "list", "--waiting", "--since", decided_at, "--limit", str(MAX_WAITING), "--json")
     return Command(arguments, lambda ended: decision_id not in _waiting(ended))
 
@@ -192,7 +192,7 @@ def _decision(request: PlainRequest, policy: str | None, read: Callable[[Ended],
 
 
 def _decided(ended: Ended) -> bytes:
-    """The decision receipt. How the binary ended has to say the same as the receipt."""
+    """The decision receipt. The exit code of the binary must agree with the receipt."""
     document = _document(ended)
     if document.get("safe_to_execute") is not (ended.code == 0):
         raise ProofmarkError("malformed", f"the binary ended with {ended.code}, and its decision says something else")
@@ -230,7 +230,7 @@ def _refused(ended: Ended) -> ProofmarkError:
         document = None
     if isinstance(document, dict) and "error" in document:
         return _error(document, ended)
-    return ProofmarkError("failed", _message(ended.stderr) or f"the binary ended with {ended.code}, without a word")
+    return ProofmarkError("failed", _message(ended.stderr) or f"the binary ended with {ended.code}, without a message")
 
 
 def _error(document: dict[str, Json], ended: Ended) -> ProofmarkError:

@@ -1,4 +1,4 @@
-"""Decisions: what an answer has to be before anything may run on it."""
+"""Decisions, and the checks that an answer must pass before a call may run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Decision:
-    """What was decided on one action. It is good for one execution.
+    """What was decided on one action. It is valid for one execution.
 
     `disposition` says how to continue: `continue_downstream`, `local_replan`, `upstream_replan`, `human_review` or
     `terminal_block`. `reasons` and `next_steps` are sentences. `url` is the page where a person sees the decision, and `receipt` is
@@ -49,7 +49,7 @@ class Decision:
 
     @property
     def args(self) -> dict[str, Any]:
-        """A copy of the arguments that were decided on. Those of the caller may have changed since."""
+        """A copy of the arguments that were decided on. The caller may have changed its own since."""
         return copy.deepcopy(self.action["args"])
 
     @property
@@ -59,11 +59,11 @@ class Decision:
 
 
 class WrongAnswer(ValueError):
-    """A document that is no decision on what was asked."""
+    """A document that is not a decision on the request."""
 
 
 def read_decision(data: bytes, request: Mapping[str, Json], policy: str | None, seconds: float) -> dict[str, Any]:
-    """The decision receipt on `request`, which was sent so many seconds ago. Raises `WrongAnswer` for any other document."""
+    """The decision receipt on `request`, which was sent this many seconds ago. Raises `WrongAnswer` for any other document."""
     try:
         receipt = read_json(data)
     except ValueError as error:
@@ -109,7 +109,7 @@ def decision(receipt: dict[str, Any], action: dict[str, Json], url: str | None) 
 
 
 def lifetime(binding: dict[str, Any]) -> float:
-    """The seconds that a decision is valid. The clock of who decided may differ, so its times are not compared with this one."""
+    """The seconds that a decision is valid. The decider's clock may differ, so its times are not compared with this one."""
     return (_time(binding, "expires_at") - _time(binding, "decided_at")).total_seconds()
 
 
@@ -153,7 +153,7 @@ def _check_request(receipt: dict[str, Any], request: Mapping[str, Json], policy:
     binding, action = receipt["binding"], request["action"]
     if receipt.get("action_class") != action["class"] or binding["action_hash"] != digest(action):
         raise WrongAnswer("it is on another action")
-    # All facts are bound, and one of them is new in each request: an earlier decision on the same action is another one.
+    # All facts are bound, and one of them is new in each request: an earlier decision on the same action does not match.
     if binding["facts_hash"] != digest(request):
         raise WrongAnswer("it is on another request")
     if policy is not None and binding.get("policy") != policy:

@@ -1,4 +1,4 @@
-"""JSON as it is read, written, hashed and copied here."""
+"""Reads, writes, hashes and copies JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_VALUES = 200_000
 
 
 def canonical(value: Json) -> bytes:
-    """The canonical form: names sorted, no white space. Its SHA-256 is what receipts name.
+    """The canonical form: names sorted, no white space. Receipts name its SHA-256.
 
     Raises `TypeError` or `ValueError` for what is not JSON.
     """
@@ -58,7 +58,7 @@ class Snapshot:
         self._left = MAX_VALUES
 
     def take(self, value: Json, place: str, depth: int = 0) -> Json:
-        """A copy of `value` with the same types. Raises `TypeError` for what is not JSON; `place` is where it stands."""
+        """A copy of `value` with the same types. Raises `TypeError` for what is not JSON; `place` is where it is."""
         self._left -= 1
         if depth > MAX_DEPTH or self._left < 0:
             raise TypeError(f"{place} is nested too deep, refers to itself, or has more than {MAX_VALUES} values")

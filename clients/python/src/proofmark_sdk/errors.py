@@ -1,4 +1,4 @@
-"""Errors of requests: what a server or the binary refused, or that none answered."""
+"""Errors of requests that a server or the binary refused or did not answer."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Guard:
     """Asks before a function runs. It fails closed: without an allowing decision on exactly this call, nothing runs.
 
     `client` is a `Client`, an `AsyncClient`, a `Local` or an `AsyncLocal`. `classes` says which class of actions a tool has: a
-    mapping, in which `*` stands for all others, or a function of the tool and its arguments; without it the class is `generic`.
+    mapping, in which `*` means all others, or a function of the tool and its arguments; without it the class is `generic`.
     `run` and `agent` are who asks. `wait` is the seconds that a call waits for a person. `policy` is the name of a server's
     policy, or the file of one in local mode. With `trust`, a decision counts only if one of these signers has signed it.
     `context` is more facts of each request, or a function that returns them.
@@ -48,7 +48,7 @@ class Guard:
     ) -> None:
         self._client = client
         if policy is not None and isinstance(client, Local | AsyncLocal):
-            # Now: when a call is decided on, an agent may have changed the working folder.
+            # Here, because an agent may have changed the working folder when a call is decided on.
             policy = os.path.abspath(policy)
         self._asking = Asking(client, classes, run, agent, wait, policy, trust, context)
 
@@ -141,7 +141,7 @@ class Guard:
             await self.areport(decision, error=error)
             raise
         except BaseException as error:
-            # Who cancels does not wait for a report.
+            # A caller that cancels does not wait for a report.
             _not_reported(decision, error)
             raise
         await self.areport(decision)
@@ -170,7 +170,7 @@ class Guard:
 
     @staticmethod
     def tool_result(error: NotAllowed) -> str:
-        """What a model is told in place of the tool's result."""
+        """The text for the model in place of the tool's result."""
         return str(error)
 
 

@@ -41,12 +41,12 @@ class _Binary:
         self._timeout = timeout
 
     def page(self, decision_id: str) -> None:
-        """There is no page without a server."""
+        """`None`: only a server has pages."""
         return
 
     def _run(self, command: Command[T]) -> T:
         policy = ("--policy", self._policy_of(command.policy)) if command.decides else ()
-        # Elsewhere a file could be named as an id is, and be taken in its place.
+        # In another folder, a file with the name of an id could be taken in place of the id.
         folder = None if command.here else os.sep
         with command.argv() as argv:
             ended = run([self._binary, *argv, *policy], command.given, self._env(), folder, self._timeout + command.wait)
@@ -56,7 +56,7 @@ class _Binary:
         if named is not None:
             return _policy_file(named)
         if self._policy is None:
-            raise ProofmarkError("no_policy", 'there is no action policy to decide by: write `Local(policy="policy.yaml")`')
+            raise ProofmarkError("no_policy", 'local mode needs an action policy: write `Local(policy="policy.yaml")`')
         return self._policy
 
     def _env(self) -> dict[str, str]:
@@ -140,7 +140,7 @@ def find_binary() -> str:
 
 
 def _on_path() -> str | None:
-    """The program on the path, of which only absolute folders count: the others lead into whatever folder is the current one."""
+    """The program on the path, of which only absolute folders count: the others depend on the current folder."""
     folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)]
     # For no folders, and on Windows, `which` also looks at the current one.
     found = shutil.which("proofmark", path=os.pathsep.join(folders)) if folders else None

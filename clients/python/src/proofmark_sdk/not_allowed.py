@@ -54,9 +54,9 @@ class NeedsReview(NotAllowed):
 
 
 class NoDecision(NotAllowed):
-    """There is no decision: no answer, a late one, or one that does not decide on this action.
+    """No decision counts: the answer is missing or late, or does not decide on this action.
 
-    `code` is that of a `ProofmarkError`, or `wrong_answer`, or `failed` for an error in what was called to ask.
+    `code` is that of a `ProofmarkError`, or `wrong_answer`, or `failed` for an error in a function that the guard called.
     """
 
     def __init__(self, tool: str, code: str, why: str) -> None:

@@ -61,7 +61,7 @@ def _free(receipt: Path) -> Path:
         with receipt.open("rb") as file:
             beginning = file.read(MAX_BEGINNING)
         if beginning and not beginning.startswith(BEGINNING):
-            raise pytest.UsageError(f"failed to write `{receipt}`: the file there is no receipt; name another or remove it")
+            raise pytest.UsageError(f"failed to write `{receipt}`: this file is not a receipt; name another or remove it")
         receipt.unlink()
     except FileNotFoundError:
         pass

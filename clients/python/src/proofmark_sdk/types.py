@@ -95,7 +95,7 @@ class Action(_ActionNeeds, total=False):
 
 
 class Agent(TypedDict, total=False):
-    """Who asks."""
+    """The agent that asks."""
 
     id: str
     org: str
@@ -286,7 +286,7 @@ class _JobMore(TypedDict, total=False):
 
 
 class Job(_JobMore):
-    """A verification that goes on."""
+    """A verification that the server runs."""
 
     job_id: str
     state: Literal["waiting", "running", "done", "failed", "cancelled"]
@@ -320,7 +320,7 @@ class _AcceptanceMore(TypedDict, total=False):
 
 
 class Acceptance(_AcceptanceMore):
-    """What an attempt at a workflow step came to."""
+    """The result of an attempt at a workflow step."""
 
     run: str
     state: str

@@ -35,7 +35,7 @@ def guard(client: Client, **options: Any) -> Guard:
 
 
 def does_not_run(host: Host, guard: Guard) -> str:
-    """Has an agent make a call that nobody allows; returns what was said of it."""
+    """Has an agent make a call that is not allowed; returns what the model was told."""
     ran: list[dict[str, Any]] = []
     try:
         said = host(guard, ARGS, ran)
@@ -113,7 +113,7 @@ def test_an_allowed_call_runs_once_and_is_reported(
 
 def test_a_blocked_call_is_told_to_the_model(host: Host, server: Server, request: pytest.FixtureRequest) -> None:
     ran: list[dict[str, Any]] = []
-    # An action of its own: one that has been denied again and again has to be reviewed.
+    # Another action: one that was denied several times has to be reviewed.
     amount = 2 + list(HOSTS).index(request.node.callspec.params["host"])
     said = host(guard(server.client()), {"amount": amount}, ran)
     assert ran == []

@@ -1,4 +1,4 @@
-"""Calls that somebody changes around the decision."""
+"""Calls that are changed around the decision."""
 
 from __future__ import annotations
 

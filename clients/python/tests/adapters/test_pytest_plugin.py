@@ -46,7 +46,7 @@ def pytest_in(project: Path, env: dict[str, str], *args: str) -> subprocess.Comp
 
 
 def test_the_sandbox_issues_the_receipt(project: Path, env: dict[str, str], binary: str, tmp_path: Path) -> None:
-    # Whatever a project's own code does to pytest, it does in the sandbox.
+    # A project's own code changes pytest only in the sandbox.
     (project / "conftest.py").write_text(f"import os\nassert not os.path.exists({str(tmp_path)!r}), 'not in the sandbox'\n")
     (project / "out.json").write_text('{"vrf_version":"1.0", "old": true}')
     done = pytest_in(project, env, "--receipt=out.json", "-q")
@@ -95,7 +95,7 @@ def test_in_the_sandbox_the_option_has_no_effect(project: Path, env: dict[str, s
     ("args", "folder", "said"),
     [
         (["--receipt=test_sum.py"], ".", "`test_sum.py` does not end with `.json`"),
-        (["--receipt=data.json"], ".", "the file there is no receipt"),
+        (["--receipt=data.json"], ".", "this file is not a receipt"),
         (["--receipt=none/out.json"], ".", "there is no folder"),
         (["--receipt=out.json", "-q"], "sub", "start pytest in"),
     ],

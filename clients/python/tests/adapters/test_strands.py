@@ -21,7 +21,7 @@ AGENT = {"id": "bot"}
 
 
 class Changes(HookProvider):
-    """A hook of somebody else."""
+    """A hook of another author."""
 
     def __init__(self, order: float = 0, **changes: Any) -> None:
         self.order = order

@@ -20,6 +20,6 @@ proofmark verify /tests/suite.yaml --submission /app/solution.py --no-store --ou
 case $code in
   0) echo 1 > "$logs/reward.txt" ;;
   1) echo 0 > "$logs/reward.txt" ;;
-  # It could not be verified, which is no reward of the agent's.
+  # The work could not be verified, so the agent gets no reward.
   *) exit "$code" ;;
 esac

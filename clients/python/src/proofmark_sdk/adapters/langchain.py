@@ -79,7 +79,7 @@ class _Asked:
         return cls(call, request.tool)
 
     def refused(self) -> ToolMessage | None:
-        """What the model is told where another tool would run than the one that is named."""
+        """The text for the model if another tool than the named one would run."""
         if self.tool is None or self.tool.name == self.call["name"]:
             return None
         return self.told(f"`{self.call['name']}` was not executed: a middleware has put `{self.tool.name}` in its place")

@@ -70,7 +70,7 @@ class _Tool:
             tool_input_guardrails=[*(self.tool.tool_input_guardrails or []), before],
             tool_output_guardrails=[after, *(self.tool.tool_output_guardrails or [])],
         )
-        # Only now: this invoker belongs to the copy, as its error function does.
+        # Set after the copy, because this invoker and its error function belong to the copy.
         guarded.on_invoke_tool = self._only_decided(guarded.on_invoke_tool)
         if interrupts:
             guarded.needs_approval = self.needs_approval
@@ -115,7 +115,7 @@ class _Tool:
         return _Kept(at, await self.guard.acheck(self.tool.name, args, call_id=call_id or None))
 
     async def _own_needs_approval(self, context: RunContextWrapper[Any], args: dict[str, Any], call_id: str) -> bool:
-        """What the tool itself says."""
+        """The answer of the tool itself."""
         own = self.tool.needs_approval
         if not callable(own):
             return bool(own)
@@ -135,7 +135,7 @@ class _Tool:
         async def decided(context: Any, arguments: str) -> Any:
             call_id = getattr(context, "tool_call_id", None) or self.call_id.get("")
             try:
-                # The SDK goes on with an agent as a tool, after an interruption inside of it, without asking the guardrails again.
+                # After an interruption inside an agent as a tool, the SDK continues without asking the guardrails again.
                 kept = self.decided.pop(call_id, None) or await self._ask(json.loads(arguments or "{}"), call_id)
             except (Upstream, Terminal):
                 raise
@@ -149,7 +149,7 @@ class _Tool:
         return decided
 
     def _made(self, call_id: str, args: Any) -> _Kept | None:
-        """The decision on this call, if it was made a moment ago. It is good for one execution."""
+        """The decision on this call, if it was made a moment ago. It is valid for one execution."""
         kept = self.made.pop(call_id, None)
         self.made = {made: other for made, other in self.made.items() if time.monotonic() - other.at < SECONDS_KEPT}
         return kept if kept is not None and kept.is_on(args, SECONDS_KEPT) else None

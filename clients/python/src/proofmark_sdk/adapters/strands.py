@@ -41,7 +41,7 @@ class GuardHooks(HookProvider):
         if event.cancel_tool:
             return
         if tool is not None and tool.tool_name != use["name"]:
-            # Which of the two runs depends on how they came to differ.
+            # Which of the two runs depends on why they differ.
             event.cancel_tool = f"`{use['name']}` was not executed: another hook has put `{tool.tool_name}` in its place"
             return
         try:

@@ -115,7 +115,7 @@ impl Runner {
         Ok(runner)
     }
 
-    /// The list of what was built. With it nextest asks cargo for nothing, and so does not wait for another build to end.
+    /// The list of what was built. With it nextest does not ask cargo, and so does not wait for another build to end.
     pub(crate) fn list_built(&self, target: &Path) -> anyhow::Result<Option<Built>> {
         let Some(nextest) = &self.nextest else { return Ok(None) };
         let built = Built { binaries: target.join("binaries.json"), workspace: target.join("workspace.json") };

@@ -55,7 +55,7 @@ pub fn run_quietly(command: &mut Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The command, which takes the time of processors that no other process wants.
+/// The command, which uses only idle processor time.
 #[must_use]
 pub fn patient(command: &Command) -> Command {
     let mut patient = Command::new("nice");
@@ -90,7 +90,7 @@ pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments);
     if is_ci() {
-        // CI builds nothing a second time, so what a second build would start from is not written.
+        // CI does not build again, so incremental data is not written.
         command.env("CARGO_INCREMENTAL", "0");
     }
     // What cargo says of this package. Build scripts that look at it (ring's does) would run again, and all that depends on them

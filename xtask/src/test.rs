@@ -18,7 +18,7 @@ use crate::skips::Skips;
 /// The package whose tests are the rules of the tree.
 pub(crate) const RULES: &str = env!("CARGO_PKG_NAME");
 
-/// Runs every check, the quick ones first. What one of the last two finds does not end the other, so that a run says both.
+/// Runs every check, the quick ones first. A failure of one of the last two does not end the other, so that a run shows both.
 pub(crate) fn run_all() -> anyhow::Result<()> {
     let workspace = enter_workspace()?;
     let target = workspace.target_directory.as_std_path();

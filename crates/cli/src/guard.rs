@@ -189,7 +189,7 @@ impl Guard {
             return self.run_remote(decides, server, session, upstream);
         }
         let Some(policy_file) = &self.policy else { return Ok(Exit::NoAnswer) };
-        // Before the guard begins, which looks whether anybody is told.
+        // Before the guard begins, because the guard checks whether there is a collector.
         let telling = match upstream {
             Some(_) => Some(telling::tell(self.otlp.clone(), LogFormat::Text, false)?),
             None => telling::tell_only(self.otlp.as_ref())?,

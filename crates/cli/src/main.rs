@@ -12,7 +12,7 @@
 //!   is wrong), `passphrase`, `host_file` (configurations of other programs), `shell_words`.
 //! - What goes out: `out` (standard output and standard error), `error` (messages with their help), `paint` (colours, and text that
 //!   is safe on a terminal), `listing` (tables), `report/` (the formats of results), `table` (tables of cases), `excerpt`,
-//!   `decision_page`, `findings_page`, `signed`, `telling` (what a collector is told), `progress`, `in_order` (many results on several cores), `interrupt`, `new_files`.
+//!   `decision_page`, `findings_page`, `signed`, `telling` (exports to a collector), `progress`, `in_order` (many results on several cores), `interrupt`, `new_files`.
 
 mod absolute;
 mod acp;

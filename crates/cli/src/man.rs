@@ -1,4 +1,4 @@
-//! `proofmark man`, by which packages get their man pages.
+//! `proofmark man`, which writes the man pages of packages.
 
 use std::fs;
 use std::io::{self, Write};
@@ -84,7 +84,7 @@ fn sections(after: &str) -> Vec<(String, Vec<&str>)> {
     sections
 }
 
-/// Whether this is how a part begins: a word or two at the beginning of a line.
+/// Whether a part begins with this: a word or two at the beginning of a line.
 fn is_heading(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_uppercase())
         && text.split(' ').count() <= 2

@@ -214,7 +214,7 @@ impl Export {
         let (since, until) = (self.period.since.from, self.period.until);
         if self.form != Form::Ocsf && (since.is_some() || until.is_some()) {
             return Err(with_help(
-                "export a part of the session: only events of OCSF stand for themselves",
+                "export a part of the session: only events of OCSF can be read without the others",
                 "write `--as ocsf`, or leave `--since` and `--until` out",
             ));
         }
@@ -228,7 +228,7 @@ impl Export {
         let trusted = config.known_signers()?.trusted(&[])?;
         let of_tenant = store.of(&Tenant::LOCAL);
         let (mut exported, mut added) = (Exported::new(&of_tenant, trusted.signers()), Ok(()));
-        // Nothing is exported of a session that does not count, and nothing that was not verified with it.
+        // A session that does not count is not exported, nor is anything that was not verified with it.
         let count = session_entries(&of_tenant, &self.session, trusted.signers(), &mut |entry, _| {
             if added.is_ok() {
                 added = exported.add(&self.session, entry);

@@ -1,4 +1,4 @@
-//! Sessions for readers of others: as an in-toto Runtime Trace, as audit records that MCP proposes (SEP-3004), and as events of OCSF.
+//! Sessions in other formats: as an in-toto Runtime Trace, as audit records that MCP proposes (SEP-3004), and as events of OCSF.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use proofmark_verifier::{signed_action, signed_decision};
 /// What happened in a session, entry by entry.
 pub(crate) struct Exported<'s> {
     store: &'s TenantStore<'s>,
-    /// Whose decisions count.
+    /// The signers whose decisions count.
     trusted: &'s Signers,
     session: Option<GuardedSession>,
-    /// What calls are of that name no server.
+    /// The server of calls that name none.
     service: String,
     /// Why decisions are left out.
     unverified: Vec<String>,
@@ -34,7 +34,7 @@ impl<'s> Exported<'s> {
         Self { store, trusted, session: None, service, unverified: Vec::new(), decided: BTreeMap::new() }
     }
 
-    /// The decisions that are not what somebody who counts has signed: their calls are exported without them.
+    /// The decisions without a valid signature by a trusted signer: their calls are exported without them.
     pub(crate) fn unverified(&self) -> &[String] {
         &self.unverified
     }
@@ -130,7 +130,7 @@ impl<'s> Exported<'s> {
         self.session.as_mut()?.calls.get_mut(place)
     }
 
-    /// What a stored decision says, once it is what somebody who counts has signed.
+    /// What a stored decision says, after its signature by a trusted signer was verified.
     fn decision(&mut self, id: &str) -> anyhow::Result<Option<CallDecision>> {
         let Some(stored) = self.store.decision(id)? else {
             self.unverified.push(format!("the store does not have the decision `{id}`"));

@@ -1,4 +1,4 @@
-//! What commands beside `serve` tell an OpenTelemetry collector. Nothing that they decide or verify waits for it.
+//! What commands other than `serve` export to an OpenTelemetry collector. Their decisions and verifications do not wait for it.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -14,7 +14,7 @@ pub(crate) struct Telling {
     _log: Log,
 }
 
-/// Begins to log on standard error, and to tell this collector; what is left is told when the result is dropped.
+/// Begins to log on standard error, and to export to this collector. The rest is exported when the result is dropped.
 pub(crate) fn tell(collector: Option<OtlpEndpoint>, format: LogFormat, detailed: bool) -> anyhow::Result<Telling> {
     let exported = collector.map(Export::start).transpose().context("start the export of the log")?;
     let (also, flush) = exported.map(|(export, flush)| (Box::new(export) as LogLayer, flush)).unzip();
@@ -27,14 +27,14 @@ pub(crate) fn tell_only(collector: Option<&OtlpEndpoint>) -> anyhow::Result<Opti
     collector.map(|collector| tell(Some(collector.clone()), LogFormat::Text, false)).transpose()
 }
 
-/// What a process that ends at once has to tell, and whom.
+/// The records of a process that ends at once, and their collector.
 pub(crate) struct ToldLater {
     collector: OtlpEndpoint,
     kept: Kept,
     _log: Log,
 }
 
-/// Begins to keep what this collector is to be told.
+/// Begins to keep records for this collector.
 pub(crate) fn tell_later(collector: &OtlpEndpoint) -> anyhow::Result<ToldLater> {
     let (export, kept) = Export::keep();
     let settings = LogSettings { format: LogFormat::Text, detailed: false, also: Some(Box::new(export)) };
@@ -42,13 +42,13 @@ pub(crate) fn tell_later(collector: &OtlpEndpoint) -> anyhow::Result<ToldLater> 
 }
 
 impl ToldLater {
-    /// Has another process tell it, which nobody waits for.
+    /// Starts another process that exports the records, and does not wait for it.
     pub(crate) fn hand_over(self) -> anyhow::Result<()> {
         let Some(records) = self.kept.into_text() else { return Ok(()) };
-        // This very program, also where its file was replaced meanwhile.
+        // This same program, even if its file was replaced meanwhile.
         let mut sender = Command::new("/proc/self/exe");
         sender.args(["hook", "send-records", "--otlp", self.collector.as_str()]).env_clear();
-        // It holds nothing that the host waits for, and what ends the hook's group does not end it.
+        // It holds nothing that the host waits for, and a signal to the hook's group does not end it.
         sender.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         let mut sender = sender.spawn().context("start the process that exports")?;
         // They are shorter than what a pipe holds, so this does not wait.

@@ -158,7 +158,7 @@ impl Verify {
         if let Some(folder) = &self.project.patch.derive_lists {
             return self.derive_lists(config, folder);
         }
-        // It has a name, because `_` would drop it at once; the last verdicts are told at the end.
+        // It has a name, because `_` would drop it at once; the last verdicts are exported at the end.
         let _telling = tell_only(self.otlp.as_ref())?;
         let mut session = None;
         if self.watch { self.run_on_change(config, &mut session) } else { self.run_once(config, &mut session).0 }

@@ -50,7 +50,7 @@ pub struct Guard {
     /// The policy that was recorded last.
     policy: Mutex<Sha256Digest>,
     begun: Instant,
-    /// What is told of requests, where anybody takes that.
+    /// The spans of requests, if they are exported.
     spans: Option<Spans>,
 }
 
@@ -423,7 +423,7 @@ impl Guard {
         Ok(receipt)
     }
 
-    /// As [`Guard::carry_out`], and tells of the requests that begin and end with it.
+    /// As [`Guard::carry_out`], and exports spans of the requests that begin and end with it.
     fn told(&self, outputs: Vec<Output>) -> Vec<Passage> {
         let passages = self.carry_out(outputs);
         self.spans.iter().for_each(|spans| spans.follow(&self.connection));

@@ -7,7 +7,7 @@
 //! - [`NewReview`] is a person's approval or denial, [`Reported`] what became of an action.
 //! - [`PolicyPlace`] says whose a policy is and what it is called, [`PolicyAsked`] what became of the one that decided.
 //! - [`Worth`] says what a stored receipt proves, for [`evaluation()`] and for redeeming.
-//! - [`ToldDecision`], [`tell_verdict`] and [`Trace`] say in the words of OpenTelemetry what happened; guards and hooks do so themselves.
+//! - [`ToldDecision`], [`tell_verdict`] and [`Trace`] log what happened, under OpenTelemetry's names; guards and hooks do so themselves.
 //! - [`suggest_policy`] and [`policy_diff()`] decide again what a session or a store has recorded, [`replay_run`] what any agent's
 //!   record has; [`learn_policy`] makes a policy of that.
 

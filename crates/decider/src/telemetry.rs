@@ -1,9 +1,9 @@
-//! Spans of calls and messages, and events of verdicts, in the words of the OpenTelemetry semantic conventions for generative AI and
+//! Spans of calls and messages, and events of verdicts, under the names of the OpenTelemetry semantic conventions for generative AI and
 //! MCP. They are lines of the log for the layer that exports them; the log itself leaves them out.
 //!
 //! A line with `span.name` is a span: `span.trace`, `span.id` and `span.parent` say where, `span.began_us` when it began. With
-//! `span.joins` it belongs to the request in which it is logged, if there is one. A line with `event.name` is an event. Nothing that an
-//! agent passes to a tool or gets from one is in any of them.
+//! `span.joins` it belongs to the request in which it is logged, if there is one. A line with `event.name` is an event. None of them
+//! has anything that an agent passes to a tool or gets from one.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -17,18 +17,18 @@ use crate::trace::Trace;
 /// The target of these lines.
 pub const TELEMETRY: &str = "proofmark_telemetry";
 
-/// The longest name or id that is told, in bytes: others choose many of them.
+/// The longest name or id that is exported, in bytes. Agents and servers choose many of them.
 const MAX_TOLD: usize = 256;
 /// `error.type` of what a policy does not allow.
 pub(crate) const BLOCKED: &str = "blocked";
-/// From how many bytes on a part of a path, with letters and digits, is taken for random.
+/// The length in bytes from which a part of a path with letters and digits is taken for random.
 const RANDOM_BYTES: usize = 16;
 /// `gen_ai.operation.name` of a call.
 const EXECUTE_TOOL: &str = "execute_tool";
 /// The name of what a verdict is the result of.
 const VERIFICATION: &str = "proofmark.verification";
 
-/// Whether anybody takes them: they cost time.
+/// Whether they are exported. Making them costs time.
 pub(crate) fn is_told() -> bool {
     enabled!(target: TELEMETRY, Level::INFO)
 }
@@ -56,7 +56,7 @@ impl Ruled {
     }
 }
 
-/// Where a span stands.
+/// The place of a span in a trace.
 #[derive(Clone, Copy)]
 pub(crate) enum Place<'a> {
     At(&'a Trace),
@@ -77,7 +77,7 @@ pub(crate) struct ToldCall<'a> {
     pub(crate) tenant: &'a str,
     pub(crate) caller: Option<&'a str>,
     pub(crate) ruled: Option<&'a Ruled>,
-    /// Whether it went on although it was not allowed.
+    /// Whether it was passed on although it was not allowed.
     pub(crate) shadowed: bool,
     pub(crate) error: Option<&'a str>,
     pub(crate) began: SystemTime,
@@ -134,7 +134,7 @@ pub struct ToldDecision<'a> {
 
 impl ToldDecision<'_> {
     /// Logs its span, which ends now. It belongs to the request in which it is logged. Whether the action is executed is not known here,
-    /// so a decision that does not allow it is no error.
+    /// so a decision that does not allow it is not an error.
     pub fn tell(&self) {
         if !is_told() {
             return;
@@ -181,7 +181,7 @@ impl ToldRequest<'_> {
     pub(crate) fn tell(&self, trace: &Trace) {
         let (method, ruled) = (cut(self.method), self.ruled);
         let target = self.tool.or(self.prompt).map(cut);
-        // Error codes are numbers; what else went wrong is a word.
+        // Error codes are numbers; other errors are words.
         let code = self.error.filter(|error| error.parse::<i64>().is_ok());
         event!(target: TELEMETRY, Level::INFO, {
             "span.name" = named(method, target),
@@ -257,7 +257,7 @@ fn is_fault(error: &str) -> bool {
 }
 
 /// The URI of a resource, where nothing in it is likely to be secret. Credentials stand before the host, in queries, in fragments and in
-/// parameters; a URI without a host may be the content itself; and the path of a web address may be a capability, so only its host is told.
+/// parameters; a URI without a host may be the content itself; and the path of a web address may be a capability, so only its host is exported.
 fn public_uri(uri: &str) -> Option<&str> {
     let (scheme, rest) = uri.split_once("://")?;
     let is_plain = uri.len() <= MAX_TOLD && uri.bytes().all(|byte| byte.is_ascii_graphic());

@@ -12,15 +12,15 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// A new span of the trace that a `traceparent` names, else of a new trace. None where the system gives no randomness. Whether
-    /// the sender samples its trace does not matter: it must not decide what is recorded here.
+    /// A new span of the trace that a `traceparent` names, or else of a new trace. `None` if the system gives no randomness. The
+    /// sender's sampling flag is ignored, because the sender must not decide what is recorded here.
     #[must_use]
     pub fn after(traceparent: Option<&str>) -> Option<Self> {
         let mut trace = [0; 16];
         let parent = traceparent.and_then(read);
         match parent {
             Some((theirs, _)) => trace = theirs,
-            // What is malformed starts a new trace (Trace Context, section 4).
+            // A malformed one starts a new trace (Trace Context, section 4).
             None => getrandom::fill(&mut trace).ok()?,
         }
         Some(Self { trace, span: new_span()?, parent: parent.map(|(_, parent)| parent) })

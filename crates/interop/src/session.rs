@@ -1,4 +1,4 @@
-//! A guarded session for readers of others: as an in-toto Runtime Trace, as a chain of audit records that MCP proposes, and as events of
+//! A guarded session in other formats: as an in-toto Runtime Trace, as a chain of audit records that MCP proposes, and as events of
 //! OCSF.
 //!
 //! The caller says what the entries of the session hold; nothing is verified here. Arguments and results are digests, so what an agent
@@ -46,7 +46,7 @@ pub struct GuardedCall {
     pub request: Option<String>,
     /// The method of the protocol.
     pub method: String,
-    /// What has the tool: the MCP server, or the host.
+    /// The owner of the tool: the MCP server, or the host.
     pub service: String,
     /// The tool's name.
     pub tool: String,

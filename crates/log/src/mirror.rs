@@ -83,7 +83,7 @@ where
     let held = held.map(|held| held.checkpoint);
     let before = held.as_ref().map_or(0, |held| held.size);
     let parsed = Note::parse(&note).map_err(|error| MirrorError::Checkpoint(CheckpointError::Note(error)))?;
-    // Lines of keys that nobody here knows could be many, and would be handed on.
+    // Lines of unknown keys could be many, and the mirror would pass them on.
     let mut note = parsed.with_lines_of(vkeys.iter().chain(witnesses));
     if before > signed.size {
         let kept = folder.keep_other(&note).map_err(MirrorError::Folder)?;

@@ -5,7 +5,7 @@
 //! of a request and has its `route` and `status` is the end of that request, and makes its span. A line with `span.name` is a span of its
 //! own, and one with `event.name` an event of that name.
 //!
-//! A process that answers one question and ends has no time to send: it keeps its records ([`Export::keep`]), and another process sends
+//! A process that answers one question and ends does not wait for a collector: it keeps its records ([`Export::keep`]), and another process sends
 //! them ([`Spool`]).
 //!
 //! It never holds up a request: records wait in a bounded queue for a thread that sends them in batches, and those that find

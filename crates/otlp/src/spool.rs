@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Kind, Message, OtlpEndpoint, post, record};
 
-/// The longest spool, in bytes: as much as a pipe takes without anybody reading it.
+/// The longest spool, in bytes: as much as a pipe takes without a reader.
 const MAX_SPOOL: usize = 60 << 10;
 
 /// Records that are kept in memory.

@@ -122,7 +122,7 @@ impl Role {
 }
 
 impl ApiKeys {
-    /// No key, so that nobody is admitted by one.
+    /// No key, so that requests are not admitted by one.
     #[must_use]
     pub fn none() -> Self {
         Self { keys: Vec::new() }

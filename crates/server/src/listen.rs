@@ -154,7 +154,7 @@ pub fn serve_until<Stop: Future<Output = ()>>(
     listening: impl FnOnce(Option<SocketAddr>),
     stop: impl FnOnce() -> Stop,
 ) -> Result<(), ServeError> {
-    // Where there are tokens, programs of this host are no callers without one.
+    // If tokens are accepted, programs of this host need one, too.
     let keys = settings.keys.or_else(|| settings.oidc.as_ref().map(|_| ApiKeys::none()));
     check_place(settings.listen, settings.socket.is_some(), keys.as_ref())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Threads)?;

@@ -1,5 +1,5 @@
-//! The API keys in force while the server runs, and by what a request was admitted. A key that is revoked loses what it has begun, as does
-//! a token that has ended.
+//! The API keys in force while the server runs, and by what a request was admitted. When a key is revoked or a token ends, what it has
+//! begun ends, too.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl Credential {
         }
     }
 
-    /// Becomes ready when it is no longer accepted, or stands for something else: what to answer then.
+    /// Becomes ready when it is no longer accepted, or gives its holder something else. Returns what to answer then.
     pub async fn ended(self) -> Problem {
         match self {
             Self::Key(key) => {
@@ -49,7 +49,7 @@ impl Credential {
             }
             Self::Token(token) => {
                 token.ended().await;
-                Problem::invalid_token("the token has expired, or does not count any more")
+                Problem::invalid_token("the token has expired, or no longer counts")
             }
         }
     }

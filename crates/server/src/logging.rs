@@ -79,7 +79,7 @@ pub fn start_log(settings: LogSettings) -> io::Result<Log> {
         LogFormat::Text => lines_of.boxed(),
         LogFormat::Json => lines_of.json().flatten_event(true).boxed(),
     };
-    // What is told to others is not for those who read lines.
+    // Spans and events are exported, and are not printed.
     let lines_of =
         lines_of.with_filter(Targets::new().with_default(Level::TRACE).with_target(TELEMETRY, LevelFilter::OFF));
     HAS_TRACES.store(also.is_some(), Ordering::Relaxed);

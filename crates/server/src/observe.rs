@@ -73,7 +73,7 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
     response
 }
 
-/// Counts a decision by its mode, logs what was decided about which action, by which policy, and tells of it.
+/// Counts a decision by its mode, logs what was decided about which action, by which policy, and exports it.
 pub(crate) fn decided(told: &ToldDecision<'_>) {
     let receipt = told.receipt;
     let mode = receipt.disposition().mode();

@@ -1,4 +1,4 @@
-//! Tokens of an issuer of OpenID Connect, beside API keys: who calls is whom the issuer names, and may do what the rules of this server say.
+//! Tokens of an issuer of OpenID Connect, beside API keys: the issuer names the caller, and the rules of this server say what the caller may do.
 //!
 //! Who holds a token is named `ISSUER#SUBJECT`: no name, no address and nothing else that an issuer may give to another person later.
 //! From here on a holder is a [`Caller`] like any other.
@@ -31,10 +31,10 @@ use self::unmapped::Unmapped;
 use crate::keys::{Caller, MAX_HOLDER};
 use crate::problem::Problem;
 
-/// Whose tokens a server takes, and what their holders may do.
+/// The issuer whose tokens a server accepts, and what their holders may do.
 pub struct Oidc {
     pub issuer: IssuerUrl,
-    /// For whom tokens have to be.
+    /// The audience that tokens must be for.
     pub audience: String,
     pub map: ClaimMap,
 }
@@ -52,7 +52,7 @@ impl Oidc {
     }
 }
 
-/// The tokens that a server takes.
+/// The tokens that a server accepts.
 pub(crate) struct Tokens {
     wanted: Wanted,
     keys: LiveIssuerKeys,
@@ -129,7 +129,7 @@ impl TokenInUse {
         &self.caller
     }
 
-    /// Becomes ready when the token does not count any more: it has expired, its key is not one of the issuer's, or the rules give its
+    /// Becomes ready when the token no longer counts: it has expired, its key is not one of the issuer's, or the rules give its
     /// holder something else.
     pub async fn ended(self) {
         let Self { caller: admitted, claims, key, until, mut keys, mut map } = self;
@@ -154,14 +154,14 @@ impl TokenInUse {
     }
 }
 
-/// Becomes ready when the issuer does not have this key any more.
+/// Becomes ready when the issuer no longer has this key.
 async fn key_ended(keys: &mut watch::Receiver<Held>, key: &IssuerKey) {
     if keys.wait_for(|held| !held.has(key)).await.is_err() {
         std::future::pending::<()>().await;
     }
 }
 
-/// Becomes ready when the issuer has not answered for so long that none of its keys counts.
+/// Becomes ready when none of the issuer's keys counts, because the issuer has not answered for too long.
 async fn keys_too_old(keys: &mut watch::Receiver<Held>) {
     loop {
         let Some(until) = keys.borrow_and_update().until() else { return };

@@ -29,7 +29,7 @@ pub(crate) fn client(max_connecting: Duration) -> io::Result<HttpsClient> {
     Ok(client)
 }
 
-/// Sends a request: the status and the body of the answer, which may have so many bytes and has to be there in this time.
+/// Sends a request, and returns the status and the body of the answer, which may have this many bytes and must arrive in this time.
 ///
 /// # Errors
 /// Why there is none, in words.

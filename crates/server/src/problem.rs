@@ -20,7 +20,7 @@ use crate::receipt_body::ReceiptBodyError;
 
 /// After how many seconds a client tries again what failed because of the store.
 const STORE_RETRY: u64 = 2;
-/// What a token that does not count is called (RFC 6750, section 3.1).
+/// The error code of a token that does not count (RFC 6750, section 3.1).
 const INVALID_TOKEN: &str = "invalid_token";
 
 /// A request that failed: what the client reads, and what only the log has.

@@ -56,7 +56,7 @@ pub struct AppState {
 pub(crate) struct Callers {
     /// None: every program of this host may.
     pub keys: Option<LiveKeys>,
-    /// The tokens of an issuer that are taken beside keys. Where there are some, there are `keys`.
+    /// The tokens of an issuer that are accepted beside keys. If there are any, `keys` is set.
     pub(crate) tokens: Option<Tokens>,
     pub(crate) rate: Rate<String>,
     /// Of those who send requests before it is known who they are, by where they are.
@@ -103,7 +103,7 @@ impl AppState {
         before
     }
 
-    /// Applies these rules to tokens from here on, ends the sessions of their holders, who may be somebody else by them, and returns the
+    /// Applies these rules to tokens from here on, ends the sessions of their holders, who may have other rights by them, and returns the
     /// rules before.
     pub(crate) fn replace_claim_map(&self, map: ClaimMap) -> Arc<ClaimMap> {
         let Some(tokens) = &self.callers.tokens else { return Arc::new(map) };

@@ -3,7 +3,7 @@
 use axum::http::HeaderMap;
 use proofmark_decider::Trace;
 
-/// A new span of the trace that these headers name, else of a new trace. None where the system gives no randomness.
+/// A new span of the trace that these headers name, or else of a new trace. `None` if the system gives no randomness.
 pub(crate) fn of(headers: &HeaderMap) -> Option<Trace> {
     let mut given = headers.get_all("traceparent").iter();
     match (given.next(), given.next()) {

@@ -153,7 +153,7 @@ async fn live(State(shown): State<Shown>) -> Response {
     }
 }
 
-/// Writes into the log which jobs are lost, and counts them; tells of the verdicts of the others.
+/// Writes into the log which jobs are lost, and counts them; exports the verdicts of the others.
 #[must_use]
 pub fn log_lost_jobs() -> JobReport {
     // What is counted before there is a recorder is lost.
@@ -185,7 +185,7 @@ fn log_lost(what: &JobWatch<'_>) {
     }
 }
 
-/// Tells of the verdict of a job, if it has one.
+/// Exports the verdict of a job, if it has one.
 fn tell(view: &JobView) {
     view.receipt.iter().for_each(|receipt| tell_verdict(receipt));
 }

@@ -1,4 +1,4 @@
-//! What takes long to make and is made once for all tests of a run, though each of them may be a process of its own.
+//! Makes slow things once for all tests of a run, although each test may be its own process.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! From nothing to the first receipt: the size of each package of the binary, and the seconds that a newcomer waits with it.
+//! From nothing to the first receipt: the size of each package of the binary, and the seconds until a new user has a receipt.
 //!
 //! The variable `PROOFMARK_PROGRAM` names the binary that is packed; without it, one is built with the profile `dist`.
 
@@ -113,7 +113,7 @@ fn install_npm(file: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(folder.join("node_modules/.bin/proofmark"))
 }
 
-/// What a command prints that has to succeed.
+/// Runs a command, which must succeed, and returns what it prints.
 fn printed(command: &mut Command) -> anyhow::Result<String> {
     let output = command.output().with_context(|| format!("failed to start {command:?}"))?;
     if !output.status.success() {

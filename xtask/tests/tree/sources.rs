@@ -1,4 +1,4 @@
-//! What the rules read from sources and manifests.
+//! Reads sources and manifests for the rules.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -69,7 +69,7 @@ pub(crate) fn undocumented(text: &str) -> Vec<String> {
     found
 }
 
-/// Whether this is a method that takes nothing but `self`, or `new()`: its name and its type say what it gives.
+/// Whether this is a method that takes only `self`, or `new()`: its name and its type say what it returns.
 fn takes_nothing(line: &str) -> bool {
     ["(&self) ->", "(self) ->", " new() ->"].iter().any(|arguments| line.contains(arguments))
 }

@@ -47,7 +47,7 @@ struct Wires {
     moving: RwLock<()>,
 }
 
-/// Starts the server, and moves messages until it ends. `each_round` is called from time to time. What is left of `telling` is told at the
+/// Starts the server, and moves messages until it ends. `each_round` is called from time to time. The rest of `telling` is exported at the
 /// end.
 pub(super) fn run<J: Judge>(
     guard: J,

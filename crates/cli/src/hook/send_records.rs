@@ -1,4 +1,4 @@
-//! Sends what a hook has to tell: the host waits for the hook, and must not wait for a collector.
+//! Sends the records of a hook. The host waits for the hook, and must not wait for a collector.
 
 use std::io::{Read, stdin};
 

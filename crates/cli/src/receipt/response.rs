@@ -12,13 +12,13 @@ use crate::config::Config;
 use crate::error::with_help;
 use crate::options::StoreAt;
 
-/// What a response has beside the receipt.
+/// The members of a response that are not in the receipt.
 #[derive(Args)]
 pub(super) struct ResponseOptions {
     /// The request that a response of ERC-8004 answers: its `requestHash`, `0x` and 64 hex digits
     #[arg(long, value_name = "HASH")]
     request_hash: Option<String>,
-    /// Where a response of ERC-8004 says that the receipt can be fetched [default: nowhere]
+    /// The address of the receipt in a response of ERC-8004 [default: none]
     #[arg(long, value_name = "URI")]
     response_uri: Option<String>,
 }

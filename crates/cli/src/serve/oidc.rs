@@ -14,18 +14,18 @@ const MAX_AUDIENCE: usize = 256;
 
 #[derive(Args)]
 pub(super) struct OidcOptions {
-    /// Also take the tokens (JWT) of this issuer of OpenID Connect, beside API keys: https, or http on this host
+    /// Also accept tokens (JWT) of this OpenID Connect issuer, beside API keys: https, or http on this host
     #[arg(long, value_name = "ISSUER", requires_all = ["oidc_audience", "oidc_map"])]
     oidc: Option<IssuerUrl>,
-    /// Tokens have to be for this audience: the name of this server, or of its client, at the issuer
+    /// The audience that tokens must be for: the name of this server, or of its client, at the issuer
     #[arg(long, value_name = "AUDIENCE", requires = "oidc", value_parser = audience)]
     oidc_audience: Option<String>,
-    /// Which claims of a token give which role and tenant: rules in YAML or JSON
+    /// The rules, in YAML or JSON, that say which claims of a token give which role and tenant
     #[arg(long, value_name = "FILE", requires = "oidc")]
     pub(super) oidc_map: Option<PathBuf>,
 }
 
-/// Whose tokens would count.
+/// The issuer whose tokens would count.
 pub(super) struct FoundIssuer {
     issuer: String,
     audience: String,
@@ -34,7 +34,7 @@ pub(super) struct FoundIssuer {
 }
 
 impl OidcOptions {
-    /// Whose tokens count, with what is suspicious about the rules.
+    /// The issuer and the rules, with warnings about the rules.
     pub(super) fn read(&self) -> anyhow::Result<Option<(Oidc, Vec<String>)>> {
         let (Some(issuer), Some(audience), Some(source)) = (&self.oidc, &self.oidc_audience, self.source()) else {
             return Ok(None);
@@ -43,7 +43,7 @@ impl OidcOptions {
         Ok(Some((Oidc { issuer: issuer.clone(), audience: audience.clone(), map }, warnings)))
     }
 
-    /// As [`OidcOptions::read`]; the findings are in the log.
+    /// As [`OidcOptions::read`], but the warnings are logged.
     pub(super) fn logged(&self) -> anyhow::Result<Option<Oidc>> {
         Ok(self.read()?.map(|(oidc, warnings)| {
             log_warnings("oidc_map", &warnings);

@@ -1,4 +1,4 @@
-//! The pages that map requirements of others: each command and each field that they name exists.
+//! The pages that map external requirements: each command and each field that they name exists.
 //!
 //! A row of a table has the cells `command`, `field` and `limits`. A code span that begins with `proofmark ` is a command with its
 //! options, anywhere on the page. A field cell is `KIND: spans; KIND: spans`, and each span is the path of a member in a document of that
@@ -103,10 +103,10 @@ fn every_command_exists_with_its_options() {
     let asked: Vec<String> = commands.keys().map(|path| format!("proofmark {path} --help")).collect();
     let done = Session::new().run(&asked.iter().map(String::as_str).collect::<Vec<_>>());
     for ((path, options), done) in commands.iter().zip(done) {
-        // What is no command is taken as an argument of the one before it.
+        // A word that is not a command is taken as an argument of the command before it.
         let usage = format!("Usage: proofmark {path}");
         let known = done.output.lines().any(|line| line == usage || line.starts_with(&format!("{usage} ")));
-        assert!(done.code == Some(0) && known, "`proofmark {path}` is no command\n{}", done.output);
+        assert!(done.code == Some(0) && known, "`proofmark {path}` is not a command\n{}", done.output);
         for options in options {
             options_exist(&format!("proofmark {path} {options}"), options, &done.output);
         }

@@ -1,10 +1,10 @@
-//! Sessions for readers of others.
+//! Sessions in other formats.
 
 use proofmark_receipt::Json;
 
 use super::Place;
 
-/// The same calls, for readers of in-toto, of MCP's proposal, and of OCSF.
+/// The same calls, in the formats of in-toto, of MCP's proposal, and of OCSF.
 pub(crate) fn for_others(place: &Place) {
     let as_form =
         |form: &str| String::from_utf8(place.proofmark(&["session", "export", "s1", "--as", form]).stdout).unwrap();
@@ -27,7 +27,7 @@ fn number(event: &Json, name: &str) -> i64 {
     event.as_object().unwrap().get(name).and_then(Json::as_number).unwrap().as_i64().unwrap()
 }
 
-/// The events of OCSF of the session: class, status and disposition; with what else was said.
+/// The events of OCSF of the session: class, status and disposition; with the messages.
 fn events_of(place: &Place, more: &[&str]) -> (Vec<(i64, i64, i64)>, Option<i32>, String) {
     let output = place.proofmark(&[&["session", "export", "s1", "--as", "ocsf"], more].concat());
     let lines = String::from_utf8(output.stdout).unwrap();
@@ -37,7 +37,7 @@ fn events_of(place: &Place, more: &[&str]) -> (Vec<(i64, i64, i64)>, Option<i32>
     (said, output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
 
-/// A session is exported as far as it was signed, and what is not is named.
+/// The signed part of a session is exported, and the rest is named.
 fn events(place: &Place) {
     let all = vec![(6003, 1, 1), (6003, 2, 2), (2004, 1, 2)];
     assert_eq!(events_of(place, &[]), (all.clone(), Some(0), String::new()));

@@ -22,7 +22,7 @@ pub(crate) fn run_tests(command: &mut Command) {
     }
 }
 
-/// Runs a program to its end, which must be a success.
+/// Runs a program, which must succeed.
 pub(crate) fn run(command: &mut Command) -> Output {
     let done = command.output().unwrap();
     assert!(done.status.success(), "{command:?}\n{}", said(&done));

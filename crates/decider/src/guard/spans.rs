@@ -1,4 +1,4 @@
-//! What is told of the requests that pass: a span of each, and one of each call of a tool within it.
+//! Spans of the requests that pass: one for each request, and within it one for the call of a tool.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,11 +10,11 @@ use crate::session_decider::Owner;
 use crate::telemetry::{BLOCKED, Place, Ruled, ToldCall, ToldRequest};
 use crate::trace::Trace;
 
-/// The most requests of each side whose spans are open at once. Of others nothing is told.
+/// The most requests of each side whose spans are open at once. Others have no spans.
 const MAX_OPEN: usize = 1_000;
 /// `error.type` of an action on which nothing could be decided.
 const UNDECIDED: &str = "undecided";
-/// `error.type` of a request that nobody answers any more.
+/// `error.type` of a request that will not be answered.
 const CANCELLED: &str = "cancelled";
 /// The code that a blocked request is answered with, unless it is a call of a tool.
 const INVALID_PARAMS: &str = "-32602";
@@ -40,7 +40,7 @@ struct Span {
 
 /// What was decided on a request.
 enum Ruling {
-    /// Nothing, so far.
+    /// Nothing yet.
     None,
     Decided(Ruled),
     Failed,
@@ -49,7 +49,7 @@ enum Ruling {
 /// How a request ended.
 enum End {
     Answered(Option<String>),
-    /// Nothing was said: it was blocked, or is not waited for any more.
+    /// Without an answer: it was blocked, or is no longer waited for.
     Silent,
 }
 
@@ -58,7 +58,7 @@ impl Spans {
         Self(Mutex::new(Open { session, agent, owner, revision: None, spans: HashMap::new() }))
     }
 
-    /// Takes in what the connection has noted, and tells of what has ended.
+    /// Takes in what the connection has noted, and logs the spans that have ended.
     pub(super) fn follow(&self, connection: &Mutex<Connection>) {
         // In this order, as everywhere: what is noted is taken in as it happened.
         let mut open = self.open();
@@ -76,7 +76,7 @@ impl Spans {
         gone.iter().for_each(|key| open.end(key, End::Silent));
     }
 
-    /// Takes in what was decided on a request, and whether it goes on.
+    /// Takes in what was decided on a request, and whether it is passed on.
     pub(super) fn ruled(&self, pending: &Pending, ruled: Option<Ruled>, goes_on: bool) {
         let Some((id, from)) = pending.request() else { return };
         let (mut open, key) = (self.open(), (is_of_server(from), id.clone()));
@@ -94,7 +94,7 @@ impl Spans {
         open.revision = revision.map(str::to_owned).or_else(|| open.revision.take());
     }
 
-    /// Tells of what is still open: the connection has ended.
+    /// Logs the spans that are still open, because the connection has ended.
     pub(super) fn close(&self) {
         let mut open = self.open();
         let left: Vec<_> = open.spans.keys().cloned().collect();
@@ -161,7 +161,7 @@ impl Open {
     }
 }
 
-/// The errors of a request and of the call that it is, and whether the call went on although it was not allowed.
+/// The errors of a request and of the call that it is, and whether the call was passed on although it was not allowed.
 fn errors(ruling: &Ruling, end: End, is_call: bool) -> (Option<String>, Option<String>, bool) {
     let answered_with = if is_call { TOOL_ERROR } else { INVALID_PARAMS };
     match (ruling, end) {

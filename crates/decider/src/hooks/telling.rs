@@ -1,4 +1,4 @@
-//! What is told of the calls that hooks are asked about: one span of each, when it is known how it ended.
+//! Spans of the calls that hooks are asked about: one for each call, when it is known how it ended.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -16,14 +16,14 @@ use crate::telemetry::{BLOCKED, Place, Ruled, ToldCall, is_told};
 const NOT_ALLOWED: &str = "executed_not_allowed";
 
 impl Hooks {
-    /// Tells of a call that is not made, because of this decision.
+    /// Logs the span of a call that is not made because of this decision.
     pub(super) fn tell_blocked(&self, message: &Message, call: &Call, receipt: &DecisionReceipt, began: SystemTime) {
         if is_told() {
             self.tell(message, call, Some(&Ruled::by(receipt)), Some(BLOCKED), began);
         }
     }
 
-    /// Tells of a call that has ended, as the host says. `hooked` is what was decided on it, where anything was.
+    /// Logs the span of a call that has ended, as the host says. `hooked` is the decision on it, if there is one.
     pub(super) fn tell_ended(&self, message: &Message, call: &Call, hooked: Option<&HookedCall>, status: CallStatus) {
         if !is_told() {
             return;

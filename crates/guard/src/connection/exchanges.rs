@@ -1,4 +1,4 @@
-//! Which requests begin and end, for whoever tells others of them. Nothing of their arguments, and nothing of results.
+//! Which requests begin and end, for the export of spans. Arguments and results are not noted.
 
 use proofmark_receipt::Json;
 
@@ -42,7 +42,7 @@ const MAX_NOTED: usize = 1_024;
 pub const TOOL_ERROR: &str = "tool_error";
 /// An error without a code.
 const UNKNOWN: &str = "_OTHER";
-/// The error of a request that was answered with something else than a message.
+/// The error of a request whose answer is not a message.
 const INVALID_ANSWER: &str = "invalid_answer";
 /// The error of a call in a session that has too many.
 const SESSION_FULL: &str = "session_full";
@@ -66,7 +66,7 @@ impl Requested {
 }
 
 impl Connection {
-    /// Notes from here on which requests begin and end.
+    /// Begins to note which requests begin and end.
     #[must_use]
     pub fn noting_exchanges(mut self) -> Self {
         self.exchanged = Some(Vec::new());

@@ -31,7 +31,7 @@ pub(super) struct Task {
 }
 
 impl Open {
-    /// A request that nobody decides on.
+    /// A request that is not decided on.
     pub(super) fn passed(id: MessageId, method: String, message: &Message) -> Self {
         let from_begin = message.params().and_then(|params| params.get("cursor")).is_none_or(Json::is_null);
         Self { id, method, call: None, action: None, decision: None, cancelled: false, from_begin, left: false }
@@ -48,7 +48,7 @@ pub(super) fn cancelled(id: &MessageId, decision: Option<String>, executed: Exec
     Output::Event(Event::Cancelled(Cancelled { request: id.as_json().to_owned(), decision, executed, declined: None }))
 }
 
-/// What is recorded of a request that nobody decides on.
+/// What is recorded of a request that is not decided on.
 pub(super) fn passed(id: &MessageId, method: &str, message: &Message) -> Event {
     let params = message.params().cloned().map(|params| Json::Object(requests::arguments(params)));
     Event::Passed(Passed {

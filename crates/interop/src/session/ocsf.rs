@@ -2,7 +2,7 @@
 //!
 //! Each call is an API Activity (6003) with the profile `security_control`, which has the decision. What was blocked, and what was executed
 //! although no decision allowed it, is a Detection Finding (2004) as well. Authorize Session (3003) is about the privileges of a new
-//! session, so no decision is one.
+//! session, so it is not used for decisions.
 
 use proofmark_receipt::{Json, Object, Timestamp, object};
 
@@ -13,7 +13,7 @@ pub const OCSF_VERSION: &str = "1.5.0";
 
 const API_ACTIVITY: u64 = 6003;
 const DETECTION_FINDING: u64 = 2004;
-/// `activity_id` "Other": what a tool does is none of create, read, update and delete.
+/// `activity_id` "Other": a call of a tool is not known to create, read, update or delete.
 const OTHER: u64 = 99;
 /// `activity_id` "Create", of a finding.
 const CREATE: u64 = 1;
@@ -41,7 +41,7 @@ fn activity(session: &GuardedSession, call: &GuardedCall) -> Object {
     let (status_id, status) = match (call.outcome, call.end) {
         (CallOutcome::Allowed | CallOutcome::Error, Some(CallEnd::Succeeded)) => (1, "Success"),
         (CallOutcome::Denied, _) | (_, Some(CallEnd::Failed)) => (2, "Failure"),
-        // Neither what waits nor what has no result has a status yet.
+        // A call that waits or has no result has no status yet.
         (CallOutcome::Allowed | CallOutcome::Deferred | CallOutcome::Error, _) => (0, "Unknown"),
     };
     let mut event = base(session, call, (API_ACTIVITY, OTHER), &call.id);
@@ -139,7 +139,7 @@ fn control(call: &GuardedCall) -> Control {
         CallOutcome::Allowed => ((1, "Allowed"), (1, "Allowed"), INFORMATIONAL),
         CallOutcome::Denied => ((2, "Denied"), (2, "Blocked"), MEDIUM),
         CallOutcome::Deferred => ((2, "Denied"), (14, "Delayed"), INFORMATIONAL),
-        // It went on, and somebody should look.
+        // It was made, and should be looked at.
         CallOutcome::Error => ((3, "Observed"), (15, "Detected"), HIGH),
     };
     Control { action, disposition, severity }

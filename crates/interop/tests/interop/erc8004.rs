@@ -1,4 +1,4 @@
-//! Calls of the Validation Registry of ERC-8004, read by an encoder of others.
+//! Calls of the Validation Registry of ERC-8004, compared with another encoder.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -41,7 +41,7 @@ fn response(receipt: &Receipt) -> Result<Object, ExportError> {
     Ok(ValidationResponse::new(receipt, request(), ResponseUri::default())?.document())
 }
 
-/// A receipt with this verdict, and so many checks of each status.
+/// A receipt with this verdict, and this many checks of each status.
 fn counted(verdict: Verdict, passed: u64, failed: u64) -> Receipt {
     let mut draft = draft(verdict, Object::new());
     let details = vec![Detail::new("one", Status::Fail)];

@@ -1,4 +1,4 @@
-//! Which tenant and which role the holder of a token gets, by the claims of the token. What no rule names gets nothing.
+//! Which tenant and which role the holder of a token gets, by the claims of the token. A holder that no rule names gets nothing.
 
 use proofmark_decider::policy_name;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
@@ -14,7 +14,7 @@ const MAX_RULES: usize = 256;
 const MAX_CONDITIONS: usize = 16;
 /// The most tenants that one rule lists.
 const MAX_TENANTS: usize = 256;
-/// How deep a claim may stand within others.
+/// How deep a claim may be within others.
 const MAX_PATH: usize = 4;
 /// The longest name and the longest value of a claim in a rule, in bytes.
 const MAX_TEXT: usize = 256;
@@ -24,7 +24,7 @@ const VERSION: u64 = 1;
 const CHOSEN_BY_PEOPLE: [&str; 8] =
     ["email", "family_name", "given_name", "name", "nickname", "preferred_username", "unique_name", "upn"];
 
-/// Claims that every token has, or that say nothing of who holds it.
+/// Claims that every token has, or that say nothing about its holder.
 const OF_EVERY_TOKEN: [&str; 2] = ["aud", "iss"];
 
 /// The rules of a server.
@@ -54,7 +54,7 @@ struct Rule {
     policy: Option<String>,
 }
 
-/// Where a rule has the tenant from.
+/// Where a rule gets the tenant from.
 #[derive(Clone, Debug)]
 enum TenantOf {
     Named(Tenant),
@@ -114,13 +114,13 @@ impl ClaimMap {
         self.rules.len()
     }
 
-    /// Whether there are no rules; a file has one at least.
+    /// Whether there are no rules. A file has at least one.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// What is suspicious about the rules.
+    /// Warnings about the rules.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let weak = self.rules.iter().enumerate().filter(|(_, rule)| rule.is_weak());

@@ -102,7 +102,7 @@ fn is_reliable(text: &str) -> Option<bool> {
     let address: Uri = text.parse().ok()?;
     let authority = address.authority().filter(|authority| !authority.host().is_empty())?;
     let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic()) && !text.contains(['@', '#', '\\']);
-    // In lower case: the names of holders begin so, and no API key's does.
+    // In lower case: the names of holders begin like this, and those of API keys do not.
     match text.split_once("://")?.0 {
         "https" => is_plain.then_some(true),
         "http" => is_plain.then(|| origin::is_loopback(authority.as_str())),
@@ -134,7 +134,7 @@ impl Issuer {
         if found != issuer {
             return Err(IssuerError::OtherIssuer { issuer: issuer.to_owned(), found: found.to_owned() });
         }
-        // What comes over TLS alone must not lead to what does not.
+        // An address with TLS must not lead to one without.
         let is_as_reliable =
             is_reliable(keys) == Some(true) && (keys.starts_with("https:") || issuer.starts_with("http:"));
         if !is_as_reliable {

@@ -47,7 +47,7 @@ impl PartialEq for IssuerKey {
 
 impl KeySet {
     /// Reads `{keys: [{kty, kid, alg, use, …}, …]}`. A key that no token can be signed with here is left out (RFC 7517, section 5).
-    /// None where this is no set of keys, or one that is too large.
+    /// `None` if this is not a set of keys, or is too large.
     pub(super) fn read(document: &Json) -> Option<Self> {
         let keys = document.as_object()?.get("keys")?.as_array()?;
         if keys.len() > MAX_KEYS {
@@ -60,7 +60,7 @@ impl KeySet {
         self.keys.len()
     }
 
-    /// The one key with this id. Of two, which one is meant would be a guess.
+    /// The one key with this id. If there are two, the right one would be a guess.
     pub(super) fn find(&self, id: &str) -> Result<&IssuerKey, Refusal> {
         let mut named = self.keys.iter().filter(|key| key.id == id);
         match (named.next(), named.next()) {
@@ -78,7 +78,7 @@ impl IssuerKey {
     fn read(json: &Json) -> Option<Self> {
         let key = json.as_object()?;
         let id = text(key, "kid").filter(|id| (1..=MAX_KEY_ID).contains(&id.len()))?;
-        // What is there says what the key is for; what is not there forbids nothing.
+        // The members that are present say what the key is for; missing ones forbid nothing.
         let signs = key.get("use").is_none_or(|usage| usage.as_str() == Some("sig"));
         let verifies = |operations: &Json| {
             operations.as_array().is_some_and(|all| all.iter().any(|one| one.as_str() == Some("verify")))
@@ -99,7 +99,7 @@ fn read_material(key: &Object) -> Option<(Algorithm, DecodingKey)> {
         None => None,
     };
     match (text(key, "kty")?, text(key, "crv"), algorithm) {
-        // Without a word on it, RS256: every issuer has to have that (OpenID Connect Discovery, section 3).
+        // If `alg` is missing, RS256, which every issuer must have (OpenID Connect Discovery, section 3).
         ("RSA", _, None | Some(Algorithm::RS256)) => Some((Algorithm::RS256, rsa(key)?)),
         ("RSA", _, Some(Algorithm::PS256)) => Some((Algorithm::PS256, rsa(key)?)),
         ("EC", Some("P-256"), None | Some(Algorithm::ES256)) => {

@@ -1,7 +1,7 @@
 //! The keys of an issuer while the server runs: they are asked for again from time to time, and when a token names one that is not known.
 //!
-//! What the issuer publishes replaces what was known, so a key that it withdraws ends. Where it cannot be reached, what was known counts
-//! for a time and then no more. Tokens that name random keys have it asked once in a while, however many there are.
+//! The keys that the issuer publishes replace the known ones, so a key that it withdraws ends. If it cannot be reached, the known keys
+//! count for a limited time. Tokens with random key ids make the server ask at most once in a while, however many there are.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use super::issuer::Issuer;
 use super::key_set::{IssuerKey, KeySet};
 use super::refusal::Refusal;
 
-/// After what time the keys are asked for again: so long does a withdrawn key count at most.
+/// After what time the keys are asked for again. A withdrawn key counts at most this long.
 const REFRESH: Duration = Duration::from_secs(5 * 60);
-/// After what time they are asked for again where that failed.
+/// After what time they are asked for again if that failed.
 const RETRY: Duration = Duration::from_secs(15);
-/// How long keys count that could not be asked for again.
+/// How long keys count if they cannot be asked for again.
 const MAX_AGE: Duration = Duration::from_secs(60 * 60);
 /// The shortest time between two questions because of unknown keys.
 const MIN_BETWEEN: Duration = Duration::from_secs(10);
@@ -49,11 +49,11 @@ pub(super) struct Held {
     keys: Arc<KeySet>,
     /// When the issuer last answered.
     at: Option<Instant>,
-    /// Whether it did not answer since.
+    /// Whether it has not answered since.
     failed: bool,
 }
 
-/// Why there is no key for a token.
+/// Why a token has no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoKey {
     Refused(Refusal),
@@ -62,7 +62,7 @@ pub(super) enum NoKey {
 }
 
 impl Held {
-    /// The key with this id. What is too old has none.
+    /// The key with this id. Keys that are too old do not count.
     fn find(&self, id: &str, now: Instant) -> Result<IssuerKey, NoKey> {
         match self.at {
             Some(at) if now.saturating_duration_since(at) < MAX_AGE => match self.keys.find(id) {

@@ -2,7 +2,7 @@
 
 use crate::problem::Problem;
 
-/// Why a token does not count. None of these texts has anything of the token.
+/// Why a token does not count. These texts have no part of the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     TooLong,
@@ -31,7 +31,7 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    /// What counts it, and what the client is told. The text has no quotation mark and no backslash (RFC 6750, section 3).
+    /// The label of the metric, and the message for the client. The text has no quotation mark and no backslash (RFC 6750, section 3).
     pub(super) fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::TooLong => ("too_long", "the token is too long"),
@@ -56,11 +56,11 @@ impl Refusal {
             Self::NotYet => ("not_yet", "the token is not valid yet"),
             Self::TooLasting => ("too_lasting", "the token is valid for more than a day"),
             Self::Bound => ("bound", "the token is bound to a key of its holder, which this server does not check"),
-            Self::Event => ("event", "the token tells an event, and admits nobody"),
+            Self::Event => ("event", "the token reports an event, and is not for access"),
         }
     }
 
-    /// What the client is told.
+    /// The message for the client.
     pub(super) fn problem(self) -> Problem {
         let (cause, text) = self.words();
         Problem::invalid_token(text).cause(cause)

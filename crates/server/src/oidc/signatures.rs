@@ -1,4 +1,4 @@
-//! The signatures of tokens, which `ring` checks for `jsonwebtoken`. There is no algorithm with a secret, and nothing is signed.
+//! The signatures of tokens, which `ring` checks for `jsonwebtoken`. No algorithm has a secret, and nothing is signed.
 
 use jsonwebtoken::crypto::{CryptoProvider, JwtVerifier, KeyUtils};
 use jsonwebtoken::errors::{ErrorKind, Result as JwtResult};
@@ -16,7 +16,7 @@ static PROVIDER: CryptoProvider = CryptoProvider {
     key_utils: KeyUtils::new_unimplemented(),
 };
 
-/// Has the signatures of this process checked here. A second time changes nothing.
+/// Makes this process check signatures here. A second call changes nothing.
 pub(super) fn install() {
     match PROVIDER.install_default() {
         Ok(()) | Err(_) => {}

@@ -17,13 +17,13 @@ const MAX_SUBJECT: usize = 255;
 const MAX_AUDIENCES: usize = 64;
 /// How far the clock of an issuer may be from this one, in seconds.
 const LEEWAY: f64 = 30.0;
-/// The longest that a token may be valid, in seconds: nothing else ends one.
+/// The longest time that a token may be valid, in seconds. Nothing else ends a token.
 const MAX_LIFETIME: f64 = 24.0 * 60.0 * 60.0;
 /// Members of a header that bring a key, or say where one is.
 const OWN_KEYS: [&str; 4] = ["jku", "jwk", "x5c", "x5u"];
 /// Members of a header that change what the rest means.
 const EXTENSIONS: [&str; 4] = ["b64", "crit", "enc", "zip"];
-/// The types of tokens that admit somebody (RFC 7519, section 5.1; RFC 9068, section 2.1), in lower case.
+/// The types of tokens that are accepted (RFC 7519, section 5.1; RFC 9068, section 2.1), in lower case.
 const TYPES: [&str; 4] = ["jwt", "at+jwt", "application/jwt", "application/at+jwt"];
 
 /// Whether a bearer is a token rather than an API key: `proofmark api-key add` makes no key with a dot.
@@ -31,7 +31,7 @@ pub(super) fn is_token(bearer: &str) -> bool {
     bearer.bytes().filter(|byte| *byte == b'.').count() >= 2
 }
 
-/// Whose tokens count, and for whom they have to be.
+/// The issuer and the audience of tokens that count.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
     pub(super) issuer: String,
@@ -50,7 +50,7 @@ pub(super) struct Header {
 pub(super) struct Claims {
     pub(super) all: Object,
     pub(super) subject: String,
-    /// When it does not count any more, in seconds after 1970.
+    /// When it stops counting, in seconds after 1970.
     pub(super) until: f64,
 }
 
@@ -85,7 +85,7 @@ impl Header {
     /// The claims of the token with this header, if this key of the issuer has signed it and it counts at this time, in seconds after
     /// 1970.
     pub(super) fn claims(&self, token: &str, key: &IssuerKey, wanted: &Wanted, now: f64) -> Result<Claims, Refusal> {
-        // The key says what it is for. A token that chose would have a public key taken as a secret.
+        // The key says which algorithm it is for. If the token chose, a public key could be taken as a secret.
         if self.algorithm != key.algorithm {
             return Err(Refusal::OtherAlgorithm);
         }
@@ -105,7 +105,7 @@ impl Claims {
     /// Checks what has been signed.
     fn check(all: Object, wanted: &Wanted, now: f64) -> Result<Self, Refusal> {
         let text = |name: &str| all.get(name).and_then(Json::as_str);
-        // A list of issuers is not one.
+        // A list of issuers is not an issuer.
         if text("iss") != Some(&wanted.issuer) {
             return Err(Refusal::Issuer);
         }
@@ -166,7 +166,7 @@ fn check_times(all: &Object, now: f64) -> Result<f64, Refusal> {
     Ok(end + LEEWAY)
 }
 
-/// A part of a token, in which no name stands twice.
+/// A part of a token, in which no name appears twice.
 fn decoded(part: &str) -> Result<Object, ()> {
     let bytes = Base64UrlUnpadded::decode_vec(part).map_err(drop)?;
     match Json::parse(&bytes).map_err(drop)? {

@@ -15,14 +15,14 @@ pub(crate) enum Unmapped {
     Roles([usize; 2]),
     /// Two rules that apply have different policies.
     Policies([usize; 2]),
-    /// The claim with the tenant is not there, or is no text.
+    /// The claim with the tenant is missing, or is not a text.
     NoTenant(usize),
     /// The claim names a tenant that the rule does not list.
     OtherTenant(usize),
 }
 
 impl Unmapped {
-    /// What counts it.
+    /// The label of the metric.
     pub(super) fn cause(self) -> &'static str {
         match self {
             Self::NoRule => "no_rule",
@@ -34,7 +34,7 @@ impl Unmapped {
         }
     }
 
-    /// What the client is told. The holder, for whom the token speaks, stands in the log.
+    /// The message for the client. The log names the holder of the token.
     pub(super) fn problem(self, holder: &str) -> Problem {
         let differ = |what: &str, [one, other]: [usize; 2]| {
             format!("the rules {one} and {other} of this server give the holder of this token different {what}")

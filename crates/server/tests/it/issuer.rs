@@ -1,4 +1,4 @@
-//! An issuer of tokens in this process: its documents over real connections, and its keys, with which tests sign what they like.
+//! An issuer of tokens in this process: its documents over real connections, and its keys, with which tests sign any tokens.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -16,11 +16,11 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manner {
     Well,
-    /// It says nothing and keeps the connection.
+    /// It does not answer, and keeps the connection.
     Silent,
     /// It sends more than a document has.
     Endless,
-    /// It leads elsewhere, where everything is as it should be.
+    /// It redirects to an address with a right answer.
     Elsewhere,
     Broken,
     /// It is another issuer.

@@ -111,10 +111,10 @@ fn without_api_keys_nobody_else_is_admitted() {
     for _ in 0..2 {
         both += &format!("\r\nauthorization: Bearer {}", key.token(&issuer.claims(&["agents"])));
     }
-    assert_eq!(server.send(&both, "").0, 401, "which of two counts would be a guess");
+    assert_eq!(server.send(&both, "").0, 401, "the right one of two would be a guess");
 }
 
-/// Tokens that do not count, with what counts them.
+/// Tokens that do not count, with the labels of the metric.
 fn hostile(issuer: &Issuer, ed: &Key, ec: &Key) -> Vec<(&'static str, String)> {
     let good = issuer.claims(&["agents"]);
     let payload = Json::from(good.clone()).to_text();
@@ -267,7 +267,7 @@ fn a_holder_whom_the_rules_do_not_name_gets_nothing() {
     for groups in [&[][..], &["x"], &["agents", "elsewhere"], &["agents", "reviewers"]] {
         let (status, answer) = server.get("/v1/receipts", &key.token(&issuer.claims(groups)));
         assert_eq!((status, &*code(&answer)), (403, "no_role"), "{groups:?}: {}", answer.to_text());
-        assert!(!answer.to_text().contains("ann"), "who it is stands in the log alone: {}", answer.to_text());
+        assert!(!answer.to_text().contains("ann"), "only the log names the holder: {}", answer.to_text());
     }
 }
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Has the program check the files of its own release, in FOLDER, and writes the receipt beside them.
+# Checks the files of a release in FOLDER with the program of that release, and writes the receipt beside them.
 # PROOFMARK_RELEASE_KEY names the key that signs: a name or a file [default: the key `default`, made on first use].
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/common.sh"

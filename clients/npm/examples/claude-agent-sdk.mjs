@@ -39,7 +39,7 @@ const model = createServer(async (request, response) => {
 });
 await new Promise(resolve => model.listen(0, "127.0.0.1", resolve));
 
-// A folder of its own, so that no settings and no account of this machine are used.
+// A new folder, so that settings and accounts of this machine are not used.
 const place = mkdtempSync(join(tmpdir(), "claude-"));
 const options = {
   cwd: place, hooks: guardHooks(guard), mcpServers: { shop: createSdkMcpServer({ name: "shop", tools: [refund] }) },

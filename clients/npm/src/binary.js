@@ -4,7 +4,7 @@ import { accessSync, constants, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, isAbsolute, join } from "node:path";
 
-/** The processors that there is a package for. */
+/** The processors with a package. */
 const PROCESSORS = ["x64", "arm64"];
 const require = createRequire(import.meta.url);
 

@@ -313,7 +313,7 @@ function readUrl(text) {
   const help = "write it as in http://127.0.0.1:8700";
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !["http:", "https:"].includes(url.protocol)) throw new TypeError(`invalid URL of the server: ${help}`);
-  // A password would stand in messages and logs.
+  // A password would appear in messages and logs.
   if (url.username || url.password) throw new TypeError("the URL of the server has a user or a password: pass an `apiKey`");
   if (url.search || url.hash) throw new TypeError(`the URL of the server has a query or a fragment: ${help}`);
   return url.href.replace(/\/+$/, "");

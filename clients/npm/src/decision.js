@@ -77,7 +77,7 @@ export function question({ tool, klass, target, args }, { agent, context, policy
   ];
   const asked = `{${members.join(",")}}`;
   for (const name of ["action", "agent"].filter(name => Object.hasOwn(Object(context.value), name))) {
-    throw new TypeError(`\`context\` has \`${name}\`, which is not for it to say`);
+    throw new TypeError(`\`context\` has \`${name}\`, which only the guard sets`);
   }
   const facts = withoutNull(context);
   const others = facts.text === "{}" ? "" : `,${facts.text.slice(1, -1)}`;

@@ -34,7 +34,7 @@ const DEFAULT_CLASS = "generic";
 /**
  * @typedef {object} GuardOptions
  * @property {{ readonly [tool: string]: string } | ((tool: string, args: JsonValue) => string | Promise<string>) | undefined} [classes]
- *   the class of each tool; `generic` of those that are not there
+ *   the class of each tool; `generic` for tools that are not in it
  * @property {string | undefined} [run] the id of the run; else a new one for each guard
  * @property {string | { id?: string, org?: string, project?: string, environment?: string, step?: string, sensitivity?: string } | undefined} [agent]
  *   who acts: the id, or all facts of `agent`

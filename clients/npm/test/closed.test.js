@@ -1,4 +1,4 @@
-/** A guarded function does not run where there is no decision that allows exactly its call. */
+/** A guarded function does not run without a decision that allows exactly its call. */
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";

@@ -13,7 +13,7 @@ const { home, policy } = homeWithReviewers();
 const local = new Local({ policy, home, binary: BINARY });
 const guardOf = options => new Guard(local, { classes: { refund: "payment" }, agent: "bot", ...options });
 
-/** A program that is not ours. */
+/** Another program in place of `proofmark`. */
 function script(text) {
   const file = join(folder(), "proofmark");
   writeFileSync(file, `#!/bin/sh\n${text}\n`);

@@ -48,7 +48,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   test(`${signal} is passed on`, async () => {
     const number = { SIGINT: "INT", SIGTERM: "TERM", SIGHUP: "HUP" }[signal];
     const { command } = installed(`trap 'echo got; exit 7' ${number}; echo ready; for i in $(seq 600); do sleep 0.05; done`);
-    // A group of its own, which is the foreground of no terminal.
+    // A separate group, which is not in the foreground of a terminal.
     const child = spawn(command, { stdio: ["ignore", "pipe", "inherit"], detached: true });
     let said = "";
     child.stdout.on("data", chunk => { said += chunk; });
@@ -85,7 +85,7 @@ test("a program that is missing, or another one, is named", () => {
   assert.match(done.stderr, /^error: failed to run `.*`: spawn .* ENOENT\n$/);
 });
 
-/** Runs a command in a terminal of its own, presses Ctrl-C when it is ready, and prints what it said. */
+/** Runs a command in a new terminal, presses Ctrl-C when it is ready, and prints what it said. */
 const TERMINAL = `
 import os, pty, sys
 pid, terminal = pty.fork()

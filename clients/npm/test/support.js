@@ -1,4 +1,4 @@
-/** What the tests share: the real program, servers of it, and servers that answer what no server of ours does. */
+/** Shared by the tests: the real program, its servers, and servers with wrong answers. */
 
 import { execFileSync, spawn } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";

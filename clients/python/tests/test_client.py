@@ -199,7 +199,7 @@ def test_no_proxy_sees_what_is_sent_to_this_host(fake: Fake, monkeypatch: pytest
         monkeypatch.setenv(name, fake.url)
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
-    # Port 1 is not listened on.
+    # No server listens on port 1.
     with Client(f"http://{host}:1", "secret-key", timeout=5) as client, pytest.raises(ProofmarkError) as raised:
         client.job("1")
     assert (raised.value.code, fake.requests) == ("unreachable", [])

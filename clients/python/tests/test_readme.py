@@ -30,7 +30,7 @@ def test_the_examples_of_the_readme(binary: str, tmp_path: Path) -> None:
     assert len(commands) > 8
     env = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PROOFMARK_HOME": str(tmp_path / "home")}
     script = "".join(f"{command}\necho '<end>'\n" for command, _, _ in commands)
-    # The port of the page may be taken: each run has one of its own.
+    # The port of the page may be taken: each run has its own.
     for file in tmp_path.glob("*.py"):
         file.write_text(at_port(file.read_text()))
     argv = ["bash", "-c", at_port(script)]

@@ -60,7 +60,7 @@ impl Ruled {
 #[derive(Clone, Copy)]
 pub(crate) enum Place<'a> {
     At(&'a Trace),
-    /// Within the request that is being answered; where there is none, in a trace of its own.
+    /// Within the request that is being answered, or in a new trace if there is none.
     InRequest,
 }
 
@@ -256,7 +256,7 @@ fn is_fault(error: &str) -> bool {
     }
 }
 
-/// The URI of a resource, where nothing in it is likely to be secret. Credentials stand before the host, in queries, in fragments and in
+/// The URI of a resource, where nothing in it is likely to be secret. Credentials are before the host, in queries, in fragments and in
 /// parameters; a URI without a host may be the content itself; and the path of a web address may be a capability, so only its host is exported.
 fn public_uri(uri: &str) -> Option<&str> {
     let (scheme, rest) = uri.split_once("://")?;

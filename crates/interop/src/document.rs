@@ -166,5 +166,5 @@ pub(crate) fn check_verified_work(receipt: &Receipt) -> Result<(), ExportError> 
     if kind && !named && !metadata.contains("approval") && receipt.tier() < 2 {
         return Ok(());
     }
-    Err(ExportError::NoJudgment("the receipt is not of verified work (tier 0 or 1), of which alone this format is"))
+    Err(ExportError::NoJudgment("the receipt is not of verified work (tier 0 or 1), and this format has only those"))
 }

@@ -13,7 +13,7 @@ use crate::document::{Document, check_verified_work};
 /// The function of the registry, as its selector is computed from it.
 pub const FUNCTION: &str = "validationResponse(bytes32,uint8,string,bytes32,string)";
 
-/// The longest address of a response, in bytes. Each costs the sender, and readers of a chain have limits of their own.
+/// The longest address of a response, in bytes. Each costs the sender, and readers of a chain have their own limits.
 pub const MAX_URI_BYTES: usize = 2_048;
 
 /// The bytes of a word of Ethereum's ABI.
@@ -30,7 +30,7 @@ pub struct RequestHash([u8; WORD]);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResponseUri(String);
 
-/// Why a text is not what the registry takes.
+/// Why the registry does not accept a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArgumentError {
     #[error("expected `0x` and 64 hex digits")]
@@ -71,7 +71,7 @@ impl ValidationResponse {
         Ok(Self { request, response, uri, hash: keccak256(receipt.to_text().as_bytes()), tag })
     }
 
-    /// What a transaction to the registry carries: the selector of the function, and the arguments in Ethereum's ABI.
+    /// The data of a transaction to the registry: the selector of the function, and the arguments in Ethereum's ABI.
     #[must_use]
     pub fn call_data(&self) -> Vec<u8> {
         let uri = text(&self.uri.0);

@@ -127,7 +127,7 @@ fn exchange(endpoint: &OtlpEndpoint, path: &str, message: &[u8]) -> io::Result<u
     status(&answer).ok_or_else(|| io::Error::other("it did not answer in HTTP"))
 }
 
-/// The time that is left: of the whole exchange, and not of each part, so that a collector that takes a byte at a time does not hold it.
+/// The time that is left for the whole exchange, not for each part, so that a collector that takes a byte at a time does not block it.
 fn left(until: Instant) -> io::Result<Duration> {
     let left = until.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }

@@ -159,7 +159,7 @@ pub fn in_memory(limits: &Limits, caller: &Caller, response: Response) -> Respon
     }
 }
 
-/// Becomes ready when the credential does not count any more, with what to answer then; never without one.
+/// Becomes ready when the credential no longer counts, with what to answer then; never without one.
 pub async fn ended(credential: Option<Credential>) -> Problem {
     match credential {
         Some(credential) => credential.ended().await,

@@ -32,7 +32,7 @@ def run(argv: Sequence[str], given: bytes, env: Mapping[str, str], folder: str |
     """Runs a program to its end. Raises `ProofmarkError` if it cannot be started, takes too long or writes too much."""
     end = time.monotonic() + seconds
     try:
-        # A session of its own, so that what it starts ends with it.
+        # A new session, so that the processes that it starts end with it.
         process = subprocess.Popen(
             argv,
             stdin=subprocess.PIPE,

@@ -251,7 +251,7 @@ HOSTS: dict[str, tuple[Host, str]] = {
 """Each host, and the module that has to be installed for it."""
 
 OWN_REVIEWS = {"inspect_ai"}
-"""Hosts that hand a call that needs a review to approvers of their own."""
+"""Hosts that pass a call that needs a review to their own approvers."""
 
 NO_REPORTS = {"inspect_ai"}
 """Hosts that do not say how a call ended."""

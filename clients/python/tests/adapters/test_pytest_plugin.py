@@ -1,4 +1,4 @@
-"""`pytest --receipt` in projects of its own."""
+"""`pytest --receipt` in separate projects."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def env(binary: str, tmp_path: Path) -> dict[str, str]:
     programs.mkdir()
     (programs / "proofmark").symlink_to(binary)
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    # From the sources there is no entry point.
+    # The sources have no entry point.
     more = {} if IS_INSTALLED else {"PYTEST_PLUGINS": PLUGIN, "PYTHONPATH": os.pathsep.join([SOURCES, env.get("PYTHONPATH", "")])}
     return {**env, **more, "PATH": f"{programs}:{env['PATH']}", "PROOFMARK_HOME": str(tmp_path / "home")}
 

@@ -57,8 +57,8 @@ def call(**args: Any) -> dict[str, Any]:
         (call(amount=20), False, "The refund names no ticket."),
         (call(amount=200), False, "A person must review it first"),
         ({"jsonrpc": "2.0", "id": 1, "method": "tools/call"}, False, "no decision"),
-        ([call(amount=20, ticket="T-1")], False, "no request"),
-        (None, False, "no request"),
+        ([call(amount=20, ticket="T-1")], False, "not a request"),
+        (None, False, "not a request"),
         ({**call(), "params": {"name": "list", "Arguments": {"amount": 500}}}, False, "other letters"),
     ],
 )

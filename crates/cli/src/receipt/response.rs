@@ -34,7 +34,7 @@ impl ResponseOptions {
     pub(super) fn call(&self, ids: &[String], store: &StoreAt, config: &Config) -> anyhow::Result<Json> {
         let [id] = ids else {
             let help = "name one id, and the request with `--request-hash`";
-            return Err(with_help("export several receipts as `erc8004`: each answers a request of its own", help));
+            return Err(with_help("export several receipts as `erc8004`: each answers its own request", help));
         };
         let (request, uri) = (self.request()?, self.uri()?);
         let receipt = current(id, store, config)?;

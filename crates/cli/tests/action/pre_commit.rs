@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use crate::runner::Job;
 use crate::{project_file, results};
 
-/// Where the hooks are a repository of their own.
+/// The folder where the hooks are a separate repository.
 const HOOKS: &str = "../hooks";
 const HOOK_IDS: [&str; 3] = ["proofmark-lint", "proofmark-policy-test", "proofmark-receipts"];
 const CONFIG: &str = ".pre-commit-config.yaml";

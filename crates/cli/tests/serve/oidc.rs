@@ -124,7 +124,7 @@ fn a_program_and_a_person_of_a_real_issuer_decide_and_review_until_its_keys_or_t
     for part in tokens.iter().flat_map(|token| token.split('.')).filter(|part| part.len() > 40) {
         assert!(!log.contains(part), "the log has a part of a token: {log}");
     }
-    assert!(log.contains("no_rule: ") && log.contains("#ann"), "who gets nothing stands in the log: {log}");
+    assert!(log.contains("no_rule: ") && log.contains("#ann"), "the log names a holder who gets nothing: {log}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ from google.protobuf import json_format
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-# Those for generative AI have moved to a repository of their own, from which no package is made yet.
+# Those for generative AI have moved to a separate repository, which does not publish a package yet.
 warnings.simplefilter("ignore", DeprecationWarning)
 
 

@@ -147,7 +147,7 @@ impl Connection {
 }
 
 impl Pending {
-    /// The request that is held, and who sent it. What a server asks for within a result is none.
+    /// The request that is held, and who sent it. `None` for what a server asks for within a result.
     #[must_use]
     pub fn request(&self) -> Option<(&MessageId, Sender)> {
         self.held.answers.is_none().then_some((&self.held.id, self.held.from))

@@ -86,7 +86,7 @@ impl Held {
 }
 
 impl Asked {
-    /// Whether the issuer may be asked for a request that came at this time and names a key that is not known.
+    /// Whether the issuer may be asked because of a request that came at this time and names an unknown key.
     fn may_ask(self, came: Instant, now: Instant) -> bool {
         let is_recent = self.for_key.is_some_and(|asked| now.saturating_duration_since(asked) < MIN_BETWEEN);
         let failed_meanwhile = self.failed.is_some_and(|failed| failed >= came);
@@ -100,7 +100,7 @@ impl LiveIssuerKeys {
         Self { issuer, held, asked, waiting: Semaphore::new(MAX_WAITING) }
     }
 
-    /// The key with this id. The issuer is asked where it is not known.
+    /// The key with this id. The issuer is asked if the key is unknown.
     pub(super) async fn key(&self, id: &str) -> Result<IssuerKey, NoKey> {
         let came = Instant::now();
         let find = || self.held.borrow().find(id, Instant::now());

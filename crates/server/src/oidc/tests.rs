@@ -28,7 +28,7 @@ fn map(text: &str) -> Result<ClaimMap, String> {
     ClaimMap::read(&document).map_err(|error| error.to_string())
 }
 
-/// The role, the tenant, the roles that are held and the policy, or why there is nothing.
+/// The role, the tenant, the roles that are held and the policy, or why the holder gets nothing.
 fn given(claims: &str) -> Result<String, Unmapped> {
     let claims = Json::parse(claims.as_bytes()).unwrap();
     let grant = map(RULES).unwrap().grant(claims.as_object().unwrap())?;

@@ -333,7 +333,7 @@ fn an_issuer_that_misbehaves_admits_nobody_and_api_keys_go_on() {
 
 const HELLO: &str = r#"{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}"#;
 
-/// An open stream of a session of the Model Context Protocol that was begun with this token; none where it does not count any more.
+/// An open stream of a session of the Model Context Protocol that was begun with this token; none if it no longer counts.
 fn stream_of(server: &Server, token: &str) -> Option<TcpStream> {
     let mut stream = server.connect();
     let bearer = format!("host: localhost\r\nauthorization: Bearer {token}");

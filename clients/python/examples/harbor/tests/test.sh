@@ -1,7 +1,7 @@
 #!/bin/bash
 # Verifier of a Harbor task: the reward is the verdict of `proofmark verify` on /app/solution.py, with a receipt beside it.
 # The image of the verifier needs `proofmark`. An agent that works as root in the same container can replace it: then give the
-# verifier an environment of its own (`environment_mode = "separate"` in task.toml).
+# verifier a separate environment (`environment_mode = "separate"` in task.toml).
 set -euo pipefail
 
 logs=/logs/verifier

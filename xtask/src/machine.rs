@@ -123,9 +123,13 @@ const FRAMEWORKS: [(&str, &str); 12] = [
     ("pytest", "pytest"),
 ];
 
-/// One that needs other versions than they do.
-const FRAMEWORK_APART: [(&str, &str); 3] =
-    [("httpx", "httpx==0.28.1"), ("pytest", "pytest"), ("strands", "strands-agents==1.62.0")];
+/// Those that need other versions than the rest do.
+const FRAMEWORK_APART: [(&str, &str); 4] = [
+    ("crewai", "crewai==1.15.30"),
+    ("httpx", "httpx==0.28.1"),
+    ("pytest", "pytest"),
+    ("strands", "strands-agents==1.62.0"),
+];
 
 /// A Python with the packages that tests need, in an environment of its own below `target`.
 ///
@@ -148,7 +152,7 @@ pub fn python_with_packages(target: &Path) -> Option<PathBuf> {
     Some(python)
 }
 
-/// As [`python_with_packages`], with the frameworks of agents: a Python with most of them, and one with the one that stands apart.
+/// As [`python_with_packages`], with the frameworks of agents: a Python with most of them, and one with those that need other versions.
 pub fn pythons_with_frameworks(target: &Path) -> [Option<PathBuf>; 2] {
     let most = python_with(&target.join("frameworks"), &FRAMEWORKS);
     [most, python_with(&target.join("framework-apart"), &FRAMEWORK_APART)]

@@ -83,8 +83,8 @@ fn the_wheel_passes_the_tests_of_the_package() {
     }
 }
 
-/// Runs tests of the package from its sources. What is skipped of `tests/adapters` is of a framework in another environment.
-fn tested(python: &Path, folder: &str, options: &[&str], variables: &[(&str, &Path)]) {
+/// Runs tests of the package from its sources, and answers the lines about those that were skipped.
+fn skipped_of(python: &Path, folder: &str, options: &[&str], variables: &[(&str, &Path)]) -> Vec<String> {
     let place = Path::new(PACKAGE);
     let mut pytest = Command::new(python);
     pytest.args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--durations=5", folder]).args(options);
@@ -98,13 +98,19 @@ fn tested(python: &Path, folder: &str, options: &[&str], variables: &[(&str, &Pa
     pytest.env("PYTHONPATH", path.join(":")).env("PYTHONDONTWRITEBYTECODE", "1").env("PROOFMARK_BINARY", BINARY);
     let printed = run(pytest.current_dir(place).envs(variables.iter().copied()));
     println!("{printed}");
-    if let Some(line) = printed.lines().find(|line| line.starts_with("SKIPPED") && folder != ADAPTERS) {
-        proofmark_testing::skip("python", line);
+    printed.lines().filter(|line| line.starts_with("SKIPPED")).map(str::to_owned).collect()
+}
+
+fn tested(python: &Path, folder: &str, options: &[&str], variables: &[(&str, &Path)]) {
+    for line in skipped_of(python, folder, options, variables) {
+        proofmark_testing::skip("python", &line);
     }
 }
 
 /// The tests of the adapters, each in an agent of its framework.
 const ADAPTERS: &str = "tests/adapters";
+/// The frameworks of [`FRAMEWORK_APART`].
+const APART: [&str; 2] = ["crewai", "strands"];
 
 #[test]
 fn receipts_are_verified_offline_as_the_binary_does() {
@@ -118,15 +124,30 @@ fn receipts_are_verified_offline_as_the_binary_does() {
 
 #[test]
 fn agents_of_frameworks_make_no_call_that_was_not_allowed() {
-    if let Some(python) = proofmark_testing::python_with_framework(FRAMEWORKS, "langchain") {
-        tested(&python, ADAPTERS, &["-k", "not strands"], &[("PROOFMARK_REQUIRE_ADAPTERS", Path::new("1"))]);
+    let Some(python) = proofmark_testing::python_with_framework(FRAMEWORKS, "langchain") else { return };
+    let others = format!("not {}", APART.join(" and not "));
+    let variables = [("PROOFMARK_REQUIRE_ADAPTERS", Path::new("1"))];
+    let skipped = skipped_of(&python, ADAPTERS, &["-k", &others], &variables);
+    for line in skipped.iter().filter(|line| !APART.iter().any(|framework| line.contains(framework))) {
+        proofmark_testing::skip("python", line);
     }
 }
 
 #[test]
+fn agents_of_crewai_make_no_call_that_was_not_allowed() {
+    agents_of_one_apart_are_tested("crewai");
+}
+
+#[test]
 fn agents_of_strands_make_no_call_that_was_not_allowed() {
-    if let Some(python) = proofmark_testing::python_with_framework(FRAMEWORK_APART, "strands") {
-        tested(&python, ADAPTERS, &["-k", "strands"], &[]);
+    agents_of_one_apart_are_tested("strands");
+}
+
+fn agents_of_one_apart_are_tested(framework: &str) {
+    let Some(python) = proofmark_testing::python_with_framework(FRAMEWORK_APART, framework) else { return };
+    let skipped = skipped_of(&python, ADAPTERS, &["-k", framework], &[]);
+    for line in skipped.iter().filter(|line| line.contains(framework)) {
+        proofmark_testing::skip("python", line);
     }
 }
 

@@ -1,4 +1,4 @@
-// Checks the signed document of the page in this browser, and that it is in the log: what the server says of it is not asked.
+// Checks in this browser that the document of the page is signed and is in the log, without relying on what the server says of it.
 
 import { verifyProof } from "./proof.js";
 import { verify } from "./verify.js";

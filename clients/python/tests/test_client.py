@@ -6,6 +6,8 @@ import asyncio
 import inspect
 import json
 import pickle
+import subprocess
+import sys
 from datetime import datetime, timezone
 from email.utils import format_datetime
 from typing import Any
@@ -188,6 +190,25 @@ def test_the_environment_names_the_server(server: Server, monkeypatch: pytest.Mo
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
     assert Client().decide({"action": {"tool": "echo", "class": "generic"}})["safe_to_execute"]
+
+
+NOT_INSTALLED = """
+import importlib.metadata
+
+def version(name):
+    raise importlib.metadata.PackageNotFoundError(name)
+
+importlib.metadata.version = version
+import proofmark_sdk
+
+client = proofmark_sdk.Client("http://127.0.0.1")
+print(proofmark_sdk.__version__, client.address.options()["headers"]["User-Agent"])
+"""
+
+
+def test_sources_that_are_not_installed_work() -> None:
+    done = subprocess.run([sys.executable, "-c", NOT_INSTALLED], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "0+source proofmark-sdk/0+source\n", done.stderr
 
 
 LOOPBACK = ("127.0.0.1", "localhost", "LOCALHOST", "127.0.0.2", "[::1]", "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]")

@@ -1,7 +1,5 @@
 """Proofmark for Python: a decision before a function runs, and clients for verifications, receipts and reviews."""
 
-from importlib.metadata import PackageNotFoundError, version
-
 from .client import AsyncClient, Client
 from .decision import Decision
 from .errors import NotLocal, ProofmarkError
@@ -9,12 +7,9 @@ from .guard import Guard
 from .guarded import guarded
 from .local import AsyncLocal, Local
 from .not_allowed import Blocked, NeedsReview, NoDecision, NotAllowed, NotJson, Terminal, Upstream
+from .version import VERSION
 
-try:
-    __version__ = version("proofmark-sdk")
-except PackageNotFoundError:
-    # Not installed: the sources are on the path.
-    __version__ = "0+source"
+__version__ = VERSION
 
 __all__ = [
     "AsyncClient",

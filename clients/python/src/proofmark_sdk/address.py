@@ -7,9 +7,10 @@ import ipaddress
 import os
 import ssl
 from dataclasses import dataclass, field
-from importlib.metadata import version
 
 import httpx
+
+from .version import VERSION
 
 LOCAL_SERVER = "http://127.0.0.1:8700"
 
@@ -41,7 +42,7 @@ class Address:
     def options(self) -> dict[str, object]:
         """What both kinds of clients of httpx are made with."""
         # Compressed answers would have to be limited while they are unpacked.
-        headers = {"Accept-Encoding": "identity", "User-Agent": f"proofmark-sdk/{version('proofmark-sdk')}"}
+        headers = {"Accept-Encoding": "identity", "User-Agent": f"proofmark-sdk/{VERSION}"}
         if self.api_key is not None:
             headers["Authorization"] = f"Bearer {self.api_key}"
         # A proxy of the environment cannot reach this host's loopback, and must not see what is sent to it.

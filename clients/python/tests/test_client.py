@@ -17,6 +17,7 @@ from conftest import Server
 from fake import Fake, problem, response
 
 from proofmark_sdk import AsyncClient, AsyncLocal, Client, Local, ProofmarkError
+from proofmark_sdk.event_stream import EventStream
 from proofmark_sdk.types import VerificationRequest
 
 
@@ -173,14 +174,23 @@ def test_a_verification_that_takes_longer_is_a_job(fake: Fake, request_to_verify
         (b"data: [\n\n", "malformed"),
         (b"data: {}\r\n\r\n", "malformed"),
         (b"data: " + b"x" * (17 << 20), "too_large"),
+        (b"data:\n" * (3 << 20), "too_large"),
+        (b"data: " + JOB + b"\n" + b"id: 1\n" * (3 << 20), "too_large"),
     ],
-    ids=["cut", "empty", "not_json", "no_job", "huge"],
+    ids=["cut", "empty", "not_json", "no_job", "huge", "empty_lines", "other_lines"],
 )
 def test_streams_of_events_that_are_none(fake: Fake, events: bytes, code: str) -> None:
     fake.reply = lambda request: response(events, content_type="text/event-stream")
     with pytest.raises(ProofmarkError) as raised:
         list(Client(fake.url).events("7"))
     assert raised.value.code == code
+
+
+def test_a_heartbeat_is_no_part_of_an_event() -> None:
+    stream = EventStream()
+    for _ in range(17):
+        assert list(stream.feed(b":" + b"x" * (1 << 20) + b"\n\n")) == []
+    assert [job["job_id"] for job in stream.feed(b"data: " + JOB + b"\n\n")] == ["7"]
 
 
 def test_the_environment_names_the_server(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,27 +18,38 @@ class EventStream:
     """The states of a job, read from the bytes of a stream."""
 
     def __init__(self) -> None:
-        self._rest = b""
-        self._data: list[bytes] = []
+        self._rest = bytearray()
+        self._data: list[bytearray] = []
+        self._length = 0
+        """The bytes of whole lines since the last event ended."""
         self._is_over = False
 
     def feed(self, chunk: bytes) -> Iterator[Job]:
         """The events that are complete with these bytes."""
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
-        if len(self._rest) + sum(map(len, self._data)) > MAX_ANSWER:
-            raise ProofmarkError("too_large", f"an event of the server has more than {MAX_ANSWER} bytes")
+        lines: list[bytearray] = []
+        self._rest += chunk
+        if b"\n" in chunk:
+            *lines, self._rest = self._rest.split(b"\n")
         for line in lines:
+            self._length += len(line) + 1
+            self._check(self._length)
             line = line.rstrip(b"\r")
             if line.startswith(b"data:"):
                 self._data.append(line[5:].removeprefix(b" "))
-            elif not line and self._data:
-                data, self._data = b"\n".join(self._data), []
-                yield self._job(data)
+            elif not line:
+                data, self._data, self._length = self._data, [], 0
+                if data:
+                    yield self._job(b"\n".join(data))
+        self._check(self._length + len(self._rest))
 
     def end(self) -> None:
         """The stream has ended. Raises `ProofmarkError` where the job had not."""
         if not self._is_over:
             raise ProofmarkError("broken", "the stream of events ended before the job: ask for the job", True)
+
+    def _check(self, length: int) -> None:
+        if length > MAX_ANSWER:
+            raise ProofmarkError("too_large", f"an event of the server has more than {MAX_ANSWER} bytes")
 
     def _job(self, data: bytes) -> Job:
         try:

@@ -8,6 +8,7 @@ import json
 import pickle
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from email.utils import format_datetime
 from typing import Any
@@ -184,6 +185,23 @@ def test_streams_of_events_that_are_none(fake: Fake, events: bytes, code: str) -
     with pytest.raises(ProofmarkError) as raised:
         list(Client(fake.url).events("7"))
     assert raised.value.code == code
+
+
+def test_a_stream_ends_with_the_last_state(fake: Fake) -> None:
+    def goes_on(request: object) -> Iterator[bytes]:
+        yield b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+        done = JOB.replace(b"running", b"done")
+        yield b"data: " + JOB + b"\n\n" + b"data: " + done + b"\n\n" + b"data: " + JOB + b"\n\n"
+        fake.is_over.wait(10)
+        yield b"data: " + JOB + b"\n\n"
+
+    async def later() -> list[str]:
+        async with AsyncClient(fake.url) as client:
+            return [state["state"] async for state in client.events("7")]
+
+    fake.reply = goes_on
+    assert [state["state"] for state in Client(fake.url).events("7")] == ["running", "done"]
+    assert asyncio.run(later()) == ["running", "done"]
 
 
 def test_a_heartbeat_is_no_part_of_an_event() -> None:

@@ -76,6 +76,8 @@ class Client:
                     raise calls.problem(gathering.answer())
                 for chunk in response.iter_raw():
                     yield from stream.feed(chunk)
+                    if stream.is_over:
+                        return
                 stream.end()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise failure(error, self.address, EVENT_SILENCE) from error
@@ -170,6 +172,8 @@ class AsyncClient:
                 async for chunk in response.aiter_raw():
                     for job in stream.feed(chunk):
                         yield job
+                    if stream.is_over:
+                        return
                 stream.end()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise failure(error, self.address, EVENT_SILENCE) from error

@@ -22,7 +22,8 @@ class EventStream:
         self._data: list[bytearray] = []
         self._length = 0
         """The bytes of whole lines since the last event ended."""
-        self._is_over = False
+        self.is_over = False
+        """Whether the last state has come. What is sent after it does not count."""
 
     def feed(self, chunk: bytes) -> Iterator[Job]:
         """The events that are complete with these bytes."""
@@ -40,11 +41,13 @@ class EventStream:
                 data, self._data, self._length = self._data, [], 0
                 if data:
                     yield self._job(b"\n".join(data))
+                    if self.is_over:
+                        return
         self._check(self._length + len(self._rest))
 
     def end(self) -> None:
         """The stream has ended. Raises `ProofmarkError` where the job had not."""
-        if not self._is_over:
+        if not self.is_over:
             raise ProofmarkError("broken", "the stream of events ended before the job: ask for the job", True)
 
     def _check(self, length: int) -> None:
@@ -58,5 +61,5 @@ class EventStream:
             raise ProofmarkError("malformed", f"an event of the server is not JSON: {error}") from None
         if not isinstance(job, dict) or not isinstance(job.get("state"), str) or "job_id" not in job:
             raise ProofmarkError("malformed", "an event of the server is not a job")
-        self._is_over = job["state"] in LAST_STATES
+        self.is_over = job["state"] in LAST_STATES
         return cast(Job, job)

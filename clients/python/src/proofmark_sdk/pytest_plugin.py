@@ -103,9 +103,22 @@ def _ended(argv: Sequence[str], folder: Path, env: dict[str, str]) -> int:
         process = subprocess.Popen(argv, cwd=folder, env=env)
     except OSError as error:
         raise pytest.UsageError(f"failed to start `{argv[0]}`: {error.strerror}") from None
+    interrupts = 0
     while True:
         try:
             code = process.wait()
             return code if code >= 0 else NOT_VERIFIED
         except KeyboardInterrupt:
-            process.send_signal(signal.SIGINT)
+            interrupts += 1
+            # The program ends at once on a second interrupt, so the terminal's first one must not reach it twice.
+            if interrupts > 1 or not _is_in_foreground():
+                process.send_signal(signal.SIGINT)
+
+
+def _is_in_foreground() -> bool:
+    """Whether the terminal sends its Ctrl-C to this process, and so to the program that it runs, too."""
+    try:
+        with open("/dev/tty", "rb", buffering=0) as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    except OSError:
+        return False

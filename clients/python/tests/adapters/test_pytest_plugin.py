@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -114,3 +116,51 @@ def test_a_missing_program_is_a_usage_error(project: Path, env: dict[str, str], 
     (tmp_path / "bin/proofmark").unlink()
     done = pytest_in(project, {**env, "PATH": str(tmp_path / "bin")}, "--receipt=out.json")
     assert done.returncode == 4 and "the program `proofmark` is not there" in done.stderr
+
+
+INTERRUPTED = """
+import fcntl, os, subprocess, sys, termios
+from pathlib import Path
+from proofmark_sdk import pytest_plugin
+
+class Process(subprocess.Popen):
+    def wait(self, timeout=None):
+        print("waits", flush=True)
+        return super().wait(timeout)
+
+    def send_signal(self, number):
+        print("sends", number, flush=True)
+
+subprocess.Popen = Process
+if sys.argv[1] == "terminal":
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+program = 'trap "" INT; echo ready; exec sleep 60'
+pytest_plugin._ended(["sh", "-c", program], Path.cwd(), dict(os.environ))
+"""
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_an_interrupt_reaches_the_program_once(tmp_path: Path, env: dict[str, str], is_terminal: bool) -> None:
+    master, slave = pty.openpty()
+    argv = [sys.executable, "-c", INTERRUPTED, "terminal" if is_terminal else "none"]
+    path = os.pathsep.join([SOURCES, env.get("PYTHONPATH", "")])
+    process = subprocess.Popen(
+        argv, cwd=tmp_path, env={**env, "PYTHONPATH": path}, stdin=slave, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
+    try:
+        assert sorted(process.stdout.readline() for _ in range(2)) == ["ready\n", "waits\n"]
+        for count in (1, 2):
+            if is_terminal:
+                os.write(master, b"\x03")
+            else:
+                process.send_signal(signal.SIGINT)
+            # The terminal itself has sent the first one.
+            if count == 2 or not is_terminal:
+                assert process.stdout.readline() == f"sends {signal.SIGINT:d}\n"
+            assert process.stdout.readline() == "waits\n"
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        os.close(master)
+        os.close(slave)

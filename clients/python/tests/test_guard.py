@@ -49,6 +49,26 @@ def waiting(server: Server, amount: float) -> str:
     raise AssertionError("no decision waits")
 
 
+@pytest.mark.parametrize("kind", ["reasons", "next", "error"])
+def test_a_text_of_the_server_is_cut(fake: Fake, server: Server, kind: str) -> None:
+    long = [{"code": "long", "message": "x" * 1_000_000}]
+    document = {"error": {"code": "long", "message": long[0]["message"], "retryable": False}}
+
+    def change(receipt: dict[str, Any]) -> None:
+        receipt["reasons" if kind == "reasons" else "safe_next_steps"] = long
+
+    fake.reply = Through(server, as_it_is, change)
+    if kind == "error":
+        fake.reply = lambda request: response(json.dumps(document).encode(), "409 Conflict")
+    with pytest.raises(NotAllowed) as raised:
+        Guard(Client(fake.url)).check("refund", {"amount": 20, "ticket": ""})
+    said = Guard.tool_result(raised.value)
+    assert 4_000 < len(said) < 4_500
+    assert "x …" in said and "Do not say that it was done." in said
+    assert len(str(raised.value.__cause__)) < 4_100
+    assert str(pickle.loads(pickle.dumps(raised.value))) == said
+
+
 def test_a_decision_says_what_was_decided(server: Server) -> None:
     decision = guard(server, run="r1").decide("refund", {"amount": 20, "ticket": ""}, call_id="call_7", target="customer-7")
     assert (decision.outcome, decision.disposition, decision.allowed) == ("replan_required", "local_replan", False)

@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 
+MAX_WORDS = 4_000
+"""The characters of a text from elsewhere that a message has, before it is cut."""
+
+
+def shortened(text: str) -> str:
+    """A text for messages, logs and models: whoever wrote it does not choose how long it is."""
+    return text if len(text) <= MAX_WORDS else f"{text[:MAX_WORDS]} …"
+
+
 class ProofmarkError(Exception):
     """A request was refused, or nothing answered it.
 
@@ -11,9 +20,9 @@ class ProofmarkError(Exception):
     """
 
     def __init__(self, code: str, message: str, retryable: bool = False, status: int | None = None) -> None:
-        super().__init__(message)
         self.code = code
-        self.message = message
+        self.message = shortened(message)
+        super().__init__(self.message)
         self.retryable = retryable
         self.status = status
 

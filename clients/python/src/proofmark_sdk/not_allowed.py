@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .decision import Decision
+from .errors import shortened
 
 MAX_SAID = 12
 """The reasons and next steps that a text names."""
@@ -17,7 +18,7 @@ class NotAllowed(Exception):
     """
 
     def __init__(self, tool: str, said: str, decision: Decision | None = None) -> None:
-        super().__init__(f"`{tool}` was not executed. {said}")
+        super().__init__(f"`{shortened(tool)}` was not executed. {said}")
         self.tool = tool
         self.decision = decision
 
@@ -60,7 +61,7 @@ class NoDecision(NotAllowed):
     """
 
     def __init__(self, tool: str, code: str, why: str) -> None:
-        super().__init__(tool, f"There is no decision on it: {_sentence(why)} Do not say that it was done.")
+        super().__init__(tool, f"There is no decision on it: {_sentence(shortened(why))} Do not say that it was done.")
         self.code = code
 
 
@@ -68,7 +69,7 @@ class NotJson(NotAllowed, TypeError):
     """An argument is not JSON, so no decision can be made on it."""
 
     def __init__(self, tool: str, why: str) -> None:
-        super().__init__(tool, _sentence(why[:1].upper() + why[1:]))
+        super().__init__(tool, _sentence(shortened(why[:1].upper() + why[1:])))
 
 
 def refusal(tool: str, decision: Decision) -> NotAllowed:
@@ -91,6 +92,7 @@ def _said(decision: Decision) -> str:
     said = [_sentence(reason) for reason in decision.reasons[:MAX_SAID]]
     if decision.next_steps:
         said += ["What to do next:", *(_sentence(step) for step in decision.next_steps[:MAX_SAID])]
+    said = [shortened(" ".join(said))] if said else []
     if decision.must_not_retry:
         said.append(
             "Do not request the same action again before that." if decision.next_steps else "Do not request the same action again."
@@ -99,4 +101,4 @@ def _said(decision: Decision) -> str:
 
 
 def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."

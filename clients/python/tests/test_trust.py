@@ -30,9 +30,24 @@ def test_only_a_trusted_signer_counts(server: Server) -> None:
     pytest.importorskip("cryptography")
     pytest.importorskip("proofmark_sdk.offline")
     assert Guard(server.client(), trust=[STRANGER, issuer(server)]).check("echo", {}).allowed
-    for trust in ([STRANGER], ["nobody"]):
-        with pytest.raises(NoDecision, match="its signer is not trusted"):
-            Guard(server.client(), trust=trust).check("echo", {})
+    with pytest.raises(NoDecision, match="its signer is not trusted"):
+        Guard(server.client(), trust=[STRANGER]).check("echo", {})
+
+
+@pytest.mark.parametrize("text", ["nobody", "", "{}", "-----BEGIN PRIVATE KEY-----\nsecret\n-----END PRIVATE KEY-----"])
+def test_a_text_that_names_no_signer_is_refused(text: str) -> None:
+    pytest.importorskip("cryptography")
+    pytest.importorskip("proofmark_sdk.offline")
+    for at, trust in enumerate([[text], [STRANGER, text]]):
+        with pytest.raises(ValueError, match=rf"`trust\[{at}\]` names no signer") as raised:
+            Guard(Client("http://127.0.0.1"), trust=trust)
+        assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("trust", [[], STRANGER, [STRANGER, 1], [None]])
+def test_trust_is_a_list_of_texts(trust: Any) -> None:
+    with pytest.raises(TypeError, match="`trust` is a list of texts"):
+        Guard(Client("http://127.0.0.1"), trust=trust)
 
 
 @pytest.mark.parametrize(

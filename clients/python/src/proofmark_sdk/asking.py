@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from . import calls
 from .client import AsyncClient, Client
-from .decision import Decision, WrongAnswer, check_signature, decision, read_decision
+from .decision import Decision, WrongAnswer, decision, read_decision
 from .documents import Json, Snapshot
 from .errors import ProofmarkError
 from .flow import Flow, Pause
 from .local import AsyncLocal, Local
 from .not_allowed import NoDecision, NotJson, refusal
+from .signers import Signers
 from .types import Context
 
 Backend = Client | AsyncClient | Local | AsyncLocal
@@ -49,13 +50,10 @@ class Asking:
     agent: Mapping[str, str] | None
     wait: float
     policy: str | None
-    trust: Sequence[str] | None
+    trust: Signers | None
     context: ContextOf | None
 
     def __post_init__(self) -> None:
-        # An empty list would trust no signer, and a text would be read letter by letter.
-        if self.trust is not None and (isinstance(self.trust, str) or not self.trust):
-            raise TypeError("`trust` is a list of signers, with at least one")
         if not self.wait >= 0:
             raise ValueError(f"`wait` is {self.wait}, and it is a number of seconds")
 
@@ -112,7 +110,7 @@ class Asking:
             data = yield self.client.operations.ask(request, self.policy)
             receipt = read_decision(data, request, self._policy_name(), time.monotonic() - begun)
             if self.trust is not None:
-                check_signature(data, self.trust)
+                self.trust.check(data)
             return decision(receipt, action, self.client.page(receipt["decision_id"]))
         except WrongAnswer as error:
             raise NoDecision(tool, "wrong_answer", f"the answer does not count: {error}") from error

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, cast
@@ -76,21 +75,6 @@ def read_decision(data: bytes, request: Mapping[str, Json], policy: str | None, 
     if seconds > lifetime(receipt["binding"]):
         raise WrongAnswer("it has expired")
     return receipt
-
-
-def check_signature(data: bytes, trust: Sequence[str]) -> None:
-    """Raises `WrongAnswer` unless a trusted signer of decisions has signed the document."""
-    try:
-        offline: Any = importlib.import_module(f"{__package__}.offline")
-    except ImportError as error:
-        message = f"its signature cannot be verified ({error}): `pip install proofmark-sdk[verify]`"
-        raise WrongAnswer(message) from None
-    signers = [signer for text in trust for signer in offline.read_signers(text)]
-    found = offline.verify(data, trusted=signers)
-    if found.answer != "valid" or found.kind != "decision_receipt":
-        raise WrongAnswer(f"its signature is {found.answer}: {found.message or found.kind}")
-    if found.trust != "trusted":
-        raise WrongAnswer("its signer is not trusted")
 
 
 def decision(receipt: dict[str, Any], action: dict[str, Json], url: str | None) -> Decision:

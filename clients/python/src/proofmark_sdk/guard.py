@@ -15,6 +15,7 @@ from .errors import NotLocal
 from .flow import later, now
 from .local import AsyncLocal, Local
 from .not_allowed import NotAllowed
+from .signers import Signers
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -28,7 +29,8 @@ class Guard:
     `client` is a `Client`, an `AsyncClient`, a `Local` or an `AsyncLocal`. `classes` says which class of actions a tool has: a
     mapping, in which `*` means all others, or a function of the tool and its arguments; without it the class is `generic`.
     `run` and `agent` are who asks. `wait` is the seconds that a call waits for a person. `policy` is the name of a server's
-    policy, or the file of one in local mode. With `trust`, a decision counts only if one of these signers has signed it.
+    policy, or the file of one in local mode. With `trust`, a decision counts only if one of these signers has signed it; a text
+    that names none raises `ValueError`.
     `context` is more facts of each request, or a function that returns them.
 
     All methods without `a` before their name need a `Client` or a `Local`. The others take any of the four.
@@ -50,7 +52,8 @@ class Guard:
         if policy is not None and isinstance(client, Local | AsyncLocal):
             # Here, because an agent may have changed the working folder when a call is decided on.
             policy = os.path.abspath(policy)
-        self._asking = Asking(client, classes, run, agent, wait, policy, trust, context)
+        signers = None if trust is None else Signers(trust)
+        self._asking = Asking(client, classes, run, agent, wait, policy, signers, context)
 
     def decide(
         self,

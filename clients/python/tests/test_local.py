@@ -165,6 +165,14 @@ def test_the_binary_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "proofmark_bin", module)
     assert Local()._binary == str(tmp_path / "proofmark")
 
+    def is_gone() -> str:
+        raise FileNotFoundError("reinstall proofmark-bin")
+
+    module.find_proofmark_bin = is_gone
+    with pytest.raises(ProofmarkError, match="reinstall proofmark-bin") as raised:
+        Local()
+    assert raised.value.code == "no_binary"
+
 
 @pytest.mark.parametrize("path", ["", ".", "/nowhere:", ":/nowhere", "bin:./bin"])
 def test_no_binary_of_the_working_folder_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:

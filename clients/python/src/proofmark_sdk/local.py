@@ -133,7 +133,10 @@ def find_binary() -> str:
     except ImportError:
         found = _on_path()
     else:
-        found = package.find_proofmark_bin()
+        try:
+            found = package.find_proofmark_bin()
+        except FileNotFoundError as error:
+            raise ProofmarkError("no_binary", str(error)) from error
     if not found:
         raise ProofmarkError("no_binary", "the program `proofmark` is not there: `pip install proofmark-sdk[cli]`")
     return os.path.abspath(found)

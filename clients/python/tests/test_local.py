@@ -120,10 +120,10 @@ def test_what_needs_a_server(local: Local) -> None:
         ("redeem", ("1",)),
     ]
     for name, args in calls:
-        with pytest.raises(NotLocal, match="needs a server") as raised:
+        with pytest.raises(NotLocal, match=f"`{name}` needs a server") as raised:
             getattr(local, name)(*args)
         assert raised.value.code == "not_local"
-    with pytest.raises(NotLocal):
+    with pytest.raises(NotLocal, match="`report` needs a server"):
         local.report("1", executed=True)
 
 

@@ -182,6 +182,9 @@ refund("20")  # wrong
 client.decide({"action": {"tool": "refund"}})  # wrong
 client.job(1)  # wrong
 local.verify(request)  # wrong
+local.job(1)  # wrong
+local.report("1", executed="yes")  # wrong
+local.reviews(99)  # wrong
 Guard(client).check("refund", {}, klas="payment")  # wrong
 """
 

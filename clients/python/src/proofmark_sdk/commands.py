@@ -3,36 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
+from . import calls
 from .documents import Json, canonical, read_json
 from .errors import NotLocal, ProofmarkError
 from .operation import Operation
 from .process import Ended
-from .types import (
-    Acceptance,
-    AnyReceipt,
-    Attempt,
-    ChainPage,
-    DecisionEntry,
-    DecisionPage,
-    DecisionReceipt,
-    Job,
-    PlainRequest,
-    Receipt,
-    Redeemed,
-    Reported,
-    Reviewed,
-    ReviewRequest,
-    Terms,
-    VerificationRequest,
-)
+from .types import Acceptance, AnyReceipt, Attempt, DecisionReceipt, PlainRequest, Receipt, VerificationRequest
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_WAITING = 1000
@@ -74,6 +60,27 @@ class Command(Operation[T]):
             yield [*self.arguments, *options]
 
 
+def _needs_server(call: Callable[P, Operation[T]], instead: str) -> Callable[P, Command[T]]:
+    """A method that only a server has: it has the signature of `call`, and raises `NotLocal`, which says what to do instead."""
+
+    @functools.wraps(call)
+    def refused(*args: P.args, **kwargs: P.kwargs) -> Command[T]:
+        raise NotLocal(call.__name__, instead)
+
+    refused.__doc__ = "Needs a server."
+    return refused
+
+
+submit = _needs_server(calls.submit, "use `verify`")
+job = _needs_server(calls.job, "`verify` returns the receipt")
+decision = _needs_server(calls.decision, "`proofmark decision show ID` shows it")
+report = _needs_server(calls.report, "nothing compares executions with decisions here")
+reviews = _needs_server(calls.reviews, "`proofmark decision list --waiting` lists them")
+review = _needs_server(calls.review, "`proofmark decision approve ID` and `deny` sign with the key of a reviewer")
+chain = _needs_server(calls.chain, "`proofmark receipt export --chain NAME` prints it")
+redeem = _needs_server(calls.redeem, "only a server knows who comes first")
+
+
 def verify(
     request: VerificationRequest,
     *,
@@ -86,16 +93,6 @@ def verify(
         raise NotLocal("verify(idempotency_key=…)", "each call runs the request")
     options = () if chain is None else ("--chain", chain)
     return Command(("verify", "-", "--json", *options), _receipt, canonical(request), here=True, wait=wait)
-
-
-def submit(request: VerificationRequest, *, chain: str | None = None, idempotency_key: str | None = None) -> Command[Job]:
-    """Needs a server."""
-    raise NotLocal("submit", "use `verify`")
-
-
-def job(job_id: str) -> Command[Job]:
-    """Needs a server."""
-    raise NotLocal("job", "`verify` returns the receipt")
 
 
 def accept(run: str, step: str, attempt: Attempt, *, begun_by: str | None = None) -> Command[Acceptance]:
@@ -128,46 +125,10 @@ def ask(request: PlainRequest, policy: str | None) -> Command[bytes]:
     return _decision(request, policy, _decided)
 
 
-def decision(decision_id: str) -> Command[DecisionEntry]:
-    """Needs a server."""
-    raise NotLocal("decision", f"`proofmark decision show {decision_id}` shows it")
-
-
 def reviewed(decision_id: str, decided_at: str) -> Command[bool]:
     """Whether the decision has stopped waiting for a person."""
     arguments = ("decision", "list", "--waiting", "--since", decided_at, "--limit", str(MAX_WAITING), "--json")
     return Command(arguments, lambda ended: decision_id not in _waiting(ended))
-
-
-def report(
-    decision_id: str,
-    *,
-    executed: bool,
-    args: Json = None,
-    error: str | None = None,
-    idempotency_key: str | None = None,
-) -> Command[Reported]:
-    """Needs a server."""
-    raise NotLocal("report", "nothing compares executions with decisions here")
-
-
-def reviews(
-    *,
-    whose: str | None = None,
-    environment: str | None = None,
-    amount: float | None = None,
-    since: str | None = None,
-    until: str | None = None,
-    limit: int | None = None,
-    after: str | None = None,
-) -> Command[DecisionPage]:
-    """Needs a server."""
-    raise NotLocal("reviews", "`proofmark decision list --waiting` lists them")
-
-
-def review(decision_id: str, review: ReviewRequest) -> Command[Reviewed]:
-    """Needs a server."""
-    raise NotLocal("review", f"`proofmark decision approve {decision_id}` and `deny` sign with the key of a reviewer")
 
 
 def receipt(receipt_id: str) -> Command[AnyReceipt]:
@@ -175,16 +136,6 @@ def receipt(receipt_id: str) -> Command[AnyReceipt]:
     if not _ID.fullmatch(receipt_id):
         raise ValueError(f"`{receipt_id}` is not the id of a receipt")
     return Command(("receipt", "export", receipt_id), lambda ended: cast(AnyReceipt, _receipt(ended)))
-
-
-def chain(receipt_id: str, *, limit: int | None = None, after: str | None = None) -> Command[ChainPage]:
-    """Needs a server."""
-    raise NotLocal("chain", "`proofmark receipt export --chain NAME` prints it")
-
-
-def redeem(receipt_id: str, terms: Terms | None = None) -> Command[Redeemed]:
-    """Needs a server."""
-    raise NotLocal("redeem", "only a server knows who comes first")
 
 
 def _decision(request: PlainRequest, policy: str | None, read: Callable[[Ended], T]) -> Command[T]:

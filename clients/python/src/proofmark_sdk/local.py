@@ -7,11 +7,11 @@ import importlib
 import os
 import shutil
 from pathlib import Path
-from typing import Any, TypeVar, Union
+from typing import Any, NoReturn, TypeVar, Union
 
 from . import commands
 from .commands import Command
-from .errors import ProofmarkError
+from .errors import NotLocal, ProofmarkError
 from .operation import AsyncMethod, Method
 from .process import run
 
@@ -96,9 +96,9 @@ class Local(_Binary):
         """Runs the binary, and reads what it prints."""
         return self._run(command)
 
-    def events(self, job_id: str) -> None:
+    def events(self, job_id: str) -> NoReturn:
         """Needs a server."""
-        commands.job(job_id)
+        raise NotLocal("events", "`verify` returns the receipt")
 
 
 class AsyncLocal(_Binary):
@@ -121,9 +121,9 @@ class AsyncLocal(_Binary):
         """Runs the binary, and reads what it prints."""
         return await asyncio.to_thread(self._run, command)
 
-    def events(self, job_id: str) -> None:
+    def events(self, job_id: str) -> NoReturn:
         """Needs a server."""
-        commands.job(job_id)
+        raise NotLocal("events", "`verify` returns the receipt")
 
 
 def find_binary() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 MAX_WORDS = 4_000
 """The characters of a text from elsewhere that a message has, before it is cut."""
 

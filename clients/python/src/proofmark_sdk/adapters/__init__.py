@@ -2,17 +2,48 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from typing import Generic, TypeVar
 
 from ..decision import Decision
 from ..guard import Guard
 
-__all__ = ["ToolFailed", "areporting", "reporting"]
+__all__ = ["Running", "ToolFailed", "areporting", "reporting"]
+
+T = TypeVar("T")
+
+MAX_RUNNING = 1000
+"""The calls of one adapter that are in progress at once. Above that, the end of the oldest one is not reported."""
 
 
 class ToolFailed(Exception):
     """The framework says that the tool failed, without its exception."""
+
+
+class Running(Generic[T]):
+    """The decisions on calls in progress, by the ids of the calls.
+
+    Frameworks do not tell the end of each call: something else denies it after the decision, or its run is cancelled. So there
+    is a limit, above which the oldest decision is dropped.
+    """
+
+    def __init__(self, limit: int = MAX_RUNNING) -> None:
+        self._limit = limit
+        # Not a `dict`: threads can share an adapter, and of these only an `OrderedDict` drops its oldest entry in one step.
+        self._decisions: OrderedDict[str, T] = OrderedDict()
+
+    def begin(self, call_id: str, decision: T) -> None:
+        """A call with this id begins. An earlier one with the same id is dropped."""
+        self._decisions[call_id] = decision
+        self._decisions.move_to_end(call_id)
+        if len(self._decisions) > self._limit:
+            self._decisions.popitem(last=False)
+
+    def end(self, call_id: str) -> T | None:
+        """Removes the decision on a call; `None` if there is none."""
+        return self._decisions.pop(call_id, None)
 
 
 @contextmanager

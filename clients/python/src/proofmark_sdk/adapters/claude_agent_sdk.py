@@ -11,7 +11,7 @@ from claude_agent_sdk.types import HookContext, HookEvent, HookInput, HookJSONOu
 from ..decision import Decision
 from ..guard import Guard
 from ..not_allowed import NotAllowed, Terminal, Upstream
-from . import ToolFailed
+from . import Running, ToolFailed
 
 
 def hooks(
@@ -39,8 +39,7 @@ class _Tools:
     def __init__(self, guard: Guard, names: Mapping[str, str]) -> None:
         self.guard = guard
         self.names = dict(names)
-        # By the id of the call.
-        self.running: dict[str, Decision] = {}
+        self.running: Running[Decision] = Running()
 
     async def before(self, given: HookInput, tool_use_id: str | None, context: HookContext) -> HookJSONOutput:
         call = cast("dict[str, Any]", given)
@@ -49,7 +48,7 @@ class _Tools:
             decision = await self.guard.acheck(self.names.get(name, name), call["tool_input"], call_id=call["tool_use_id"])
         except NotAllowed as error:
             return _denied(error)
-        self.running[call["tool_use_id"]] = decision
+        self.running.begin(call["tool_use_id"], decision)
         return {}
 
     async def after(self, given: HookInput, tool_use_id: str | None, context: HookContext) -> HookJSONOutput:
@@ -60,7 +59,7 @@ class _Tools:
         return await self._report(call, ToolFailed(call["error"]))
 
     async def _report(self, call: dict[str, Any], error: Exception | None) -> HookJSONOutput:
-        if decision := self.running.pop(call["tool_use_id"], None):
+        if decision := self.running.end(call["tool_use_id"]):
             await self.guard.areport(decision, error=error)
         return {}
 

@@ -11,6 +11,7 @@ from google.adk.tools.tool_context import ToolContext
 from ..decision import Decision
 from ..guard import Guard
 from ..not_allowed import NotAllowed, Terminal, Upstream
+from . import Running
 
 
 class GuardPlugin(BasePlugin):
@@ -23,8 +24,7 @@ class GuardPlugin(BasePlugin):
     def __init__(self, guard: Guard, name: str = "proofmark") -> None:
         super().__init__(name)
         self.guard = guard
-        # By the id of the call.
-        self.running: dict[str, Decision] = {}
+        self.running: Running[Decision] = Running()
 
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
@@ -39,7 +39,7 @@ class GuardPlugin(BasePlugin):
         tool_args.clear()
         tool_args.update(decision.args)
         if call_id is not None:
-            self.running[call_id] = decision
+            self.running.begin(call_id, decision)
         return None
 
     async def after_tool_callback(
@@ -53,5 +53,5 @@ class GuardPlugin(BasePlugin):
         await self._report(tool_context, error)
 
     async def _report(self, context: ToolContext, error: Exception | None) -> None:
-        if decision := self.running.pop(context.function_call_id or "", None):
+        if decision := self.running.end(context.function_call_id or ""):
             await self.guard.areport(decision, error=error)

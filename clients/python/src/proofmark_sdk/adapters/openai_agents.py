@@ -20,6 +20,7 @@ from ..decision import Decision, lifetime
 from ..documents import canonical
 from ..guard import Guard
 from ..not_allowed import NeedsReview, NotAllowed, Terminal, Upstream
+from . import Running
 
 Invoker: TypeAlias = Callable[[Any, str], Awaitable[Any]]
 
@@ -55,10 +56,10 @@ class _Tool:
     def __init__(self, guard: Guard, tool: FunctionTool) -> None:
         self.guard = guard
         self.tool = tool
-        # By the id of the call: what was decided before an approval was asked for, what is to run, and what runs.
-        self.made: dict[str, _Kept] = {}
-        self.decided: dict[str, _Kept] = {}
-        self.running: dict[str, Decision] = {}
+        # What was decided before an approval was asked for, what is to run, and what runs.
+        self.made: Running[_Kept] = Running()
+        self.decided: Running[_Kept] = Running()
+        self.running: Running[Decision] = Running()
         self.call_id: ContextVar[str] = ContextVar("call_id")
 
     def guarded(self, interrupts: bool) -> FunctionTool:
@@ -81,7 +82,7 @@ class _Tool:
     async def before(self, data: ToolInputGuardrailData) -> ToolGuardrailFunctionOutput:
         context = data.context
         call_id = context.tool_call_id
-        self.decided.pop(call_id, None)
+        self.decided.end(call_id)
         try:
             args = json.loads(context.tool_arguments or "{}")
             kept = self._made(call_id, args) or await self._ask(args, call_id)
@@ -89,12 +90,12 @@ class _Tool:
             raise
         except NotAllowed as error:
             return ToolGuardrailFunctionOutput.reject_content(Guard.tool_result(error))
-        self.decided[call_id] = kept
+        self.decided.begin(call_id, kept)
         self.call_id.set(call_id)
         return ToolGuardrailFunctionOutput.allow({"decision_id": kept.decision.id})
 
     async def after(self, data: ToolOutputGuardrailData) -> ToolGuardrailFunctionOutput:
-        if decision := self.running.pop(data.context.tool_call_id, None):
+        if decision := self.running.end(data.context.tool_call_id):
             await self.guard.areport(decision)
         return ToolGuardrailFunctionOutput.allow()
 
@@ -102,7 +103,7 @@ class _Tool:
         if await self._own_needs_approval(context, args, call_id):
             return True
         try:
-            self.made[call_id] = await self._ask(args, call_id)
+            self.made.begin(call_id, await self._ask(args, call_id))
         except NeedsReview:
             return True
         except NotAllowed:
@@ -136,22 +137,21 @@ class _Tool:
             call_id = getattr(context, "tool_call_id", None) or self.call_id.get("")
             try:
                 # After an interruption inside an agent as a tool, the SDK continues without asking the guardrails again.
-                kept = self.decided.pop(call_id, None) or await self._ask(json.loads(arguments or "{}"), call_id)
+                kept = self.decided.end(call_id) or await self._ask(json.loads(arguments or "{}"), call_id)
             except (Upstream, Terminal):
                 raise
             except NotAllowed as error:
                 return Guard.tool_result(error)
             if not _is_on(kept, arguments):
                 return f"`{self.tool.name}` was not executed. There is no decision on the call as it is now."
-            self.running[call_id] = kept.decision
+            self.running.begin(call_id, kept.decision)
             return await invoke(context, json.dumps(kept.decision.args))
 
         return decided
 
     def _made(self, call_id: str, args: Any) -> _Kept | None:
         """The decision on this call, if it was made a moment ago. It is valid for one execution."""
-        kept = self.made.pop(call_id, None)
-        self.made = {made: other for made, other in self.made.items() if time.monotonic() - other.at < SECONDS_KEPT}
+        kept = self.made.end(call_id)
         return kept if kept is not None and kept.is_on(args, SECONDS_KEPT) else None
 
 

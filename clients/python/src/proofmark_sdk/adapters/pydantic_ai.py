@@ -13,6 +13,7 @@ from pydantic_ai.tools import ToolDefinition
 from ..decision import Decision
 from ..guard import Guard
 from ..not_allowed import NeedsReview, NotAllowed, Terminal, Upstream
+from . import Running
 
 
 class GuardCapability(AbstractCapability[Any]):
@@ -27,8 +28,7 @@ class GuardCapability(AbstractCapability[Any]):
     def __init__(self, guard: Guard, *, defers: bool = False) -> None:
         self.guard = guard
         self.defers = defers
-        # By the id of the call.
-        self.running: dict[str, Decision] = {}
+        self.running: Running[Decision] = Running()
 
     async def before_tool_execute(
         self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: dict[str, Any]
@@ -43,7 +43,7 @@ class GuardCapability(AbstractCapability[Any]):
             raise SkipToolExecution(Guard.tool_result(error)) from error
         except NotAllowed as error:
             raise SkipToolExecution(Guard.tool_result(error)) from error
-        self.running[call.tool_call_id] = decision
+        self.running.begin(call.tool_call_id, decision)
         return decision.args
 
     async def after_tool_execute(
@@ -59,5 +59,5 @@ class GuardCapability(AbstractCapability[Any]):
         raise error
 
     async def _report(self, call: ToolCallPart, error: Exception | None) -> None:
-        if decision := self.running.pop(call.tool_call_id, None):
+        if decision := self.running.end(call.tool_call_id):
             await self.guard.areport(decision, error=error)

@@ -11,7 +11,7 @@ from strands.hooks import AfterToolCallEvent, BeforeToolCallEvent, HookProvider,
 from ..decision import Decision
 from ..guard import Guard
 from ..not_allowed import NeedsReview, NotAllowed, Terminal, Upstream
-from . import ToolFailed
+from . import Running, ToolFailed
 
 LAST = math.inf
 """Behind the hooks that can change a call or retry it."""
@@ -29,8 +29,8 @@ class GuardHooks(HookProvider):
     def __init__(self, guard: Guard, *, interrupts: bool = False) -> None:
         self.guard = guard
         self.interrupts = interrupts
-        # By the id of the call: the decision, and the task that asked for it.
-        self.running: dict[str, tuple[Decision, Any]] = {}
+        # With the task that asked for the decision.
+        self.running: Running[tuple[Decision, Any]] = Running()
 
     def register_hooks(self, registry: HookRegistry, **named: Any) -> None:
         registry.add_callback(BeforeToolCallEvent, self.before, order=LAST)
@@ -55,10 +55,10 @@ class GuardHooks(HookProvider):
             event.cancel_tool = Guard.tool_result(error)
             return
         event.tool_use = {**use, "input": decision.args}
-        self.running[use["toolUseId"]] = decision, asyncio.current_task()
+        self.running.begin(use["toolUseId"], (decision, asyncio.current_task()))
 
     async def after(self, event: AfterToolCallEvent) -> None:
-        decision, task = self.running.pop(event.tool_use["toolUseId"], (None, None))
+        decision, task = self.running.end(event.tool_use["toolUseId"]) or (None, None)
         if event.retry and task is not asyncio.current_task():
             # In the background, where no decision is asked for before the next run.
             event.retry = False

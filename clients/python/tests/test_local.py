@@ -76,6 +76,17 @@ def test_a_step_is_accepted_or_not(local: Local, home: Path) -> None:
     assert (acceptance["state"], acceptance["attempt"]) == ("retry", 1)
 
 
+def test_local_mode_is_a_context_manager_as_a_client_is(policy: Path, home: Path, binary: str) -> None:
+    with Local(policy=policy, home=home, binary=binary) as local:
+        assert Guard(local).check("echo", {}).allowed
+
+    async def awaits() -> None:
+        async with AsyncLocal(policy=policy, home=home, binary=binary) as local:
+            assert (await Guard(local).acheck("echo", {})).allowed
+
+    asyncio.run(awaits())
+
+
 def test_the_same_for_those_who_await(policy: Path, home: Path, binary: str) -> None:
     async def all_of_it() -> None:
         local = AsyncLocal(policy=policy, home=home, binary=binary)

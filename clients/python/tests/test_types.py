@@ -160,6 +160,8 @@ receipt: DecisionReceipt = client.decide(request, policy="payments")
 same: DecisionReceipt = local.decide(request)
 job: Job = client.job("1")
 outcome: str = receipt["outcome"]
+with Local() as opened:
+    again: DecisionReceipt = opened.decide(request)
 
 async def later(client: AsyncClient) -> AnyReceipt:
     return await client.receipt("1")

@@ -87,6 +87,7 @@ class Client:
         return self.address.page(decision_id)
 
     def close(self) -> None:
+        """Closes the connections. The client sends nothing afterwards. The end of a `with` block does this, too."""
         self._http.close()
 
     def __enter__(self) -> Client:
@@ -183,6 +184,7 @@ class AsyncClient:
         return self.address.page(decision_id)
 
     async def aclose(self) -> None:
+        """Closes the connections, as `close` of `Client`. The end of an `async with` block does this, too."""
         await self._http.aclose()
 
     async def __aenter__(self) -> AsyncClient:

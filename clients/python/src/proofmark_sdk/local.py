@@ -7,6 +7,7 @@ import importlib
 import os
 import shutil
 from pathlib import Path
+from types import TracebackType
 from typing import Any, NoReturn, TypeVar, Union
 
 from . import commands
@@ -100,6 +101,15 @@ class Local(_Binary):
         """Needs a server."""
         raise NotLocal("events", "`verify` returns the receipt")
 
+    def close(self) -> None:
+        """There is nothing to close: each command is a process of its own. So `Local` can stand where a `Client` does."""
+
+    def __enter__(self) -> Local:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
 
 class AsyncLocal(_Binary):
     """As `Local`, for callers that await."""
@@ -124,6 +134,15 @@ class AsyncLocal(_Binary):
     def events(self, job_id: str) -> NoReturn:
         """Needs a server."""
         raise NotLocal("events", "`verify` returns the receipt")
+
+    async def aclose(self) -> None:
+        """As `close` of `Local`."""
+
+    async def __aenter__(self) -> AsyncLocal:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.aclose()
 
 
 def find_binary() -> str:

@@ -136,11 +136,24 @@ def test_retries_have_an_end(fake: Fake, status: str, after: str, requests: int)
     assert (raised.value.code, raised.value.retryable, len(fake.requests)) == ("busy", True, requests)
 
 
-def test_what_has_no_key_is_not_sent_again(fake: Fake) -> None:
+@pytest.mark.parametrize(
+    ("method", "args", "requests"),
+    [
+        ("accept", ("run", "step", {}), 1),
+        ("review", ("d", {"verdict": "approve", "note": "n"}), 1),
+        ("redeem", ("r",), 1),
+        ("verify", ({},), 5),
+        ("submit", ({},), 5),
+        ("decide", ({},), 5),
+        ("job", ("7",), 5),
+        ("reviews", (), 5),
+    ],
+)
+def test_what_has_no_key_and_is_no_get_is_not_sent_again(fake: Fake, method: str, args: tuple[Any, ...], requests: int) -> None:
     fake.reply = lambda request: problem("503 Service Unavailable", "busy", retry_after="0")
     with pytest.raises(ProofmarkError):
-        Client(fake.url).review("d", {"verdict": "approve", "note": "n"})
-    assert len(fake.requests) == 1
+        getattr(Client(fake.url), method)(*args)
+    assert len(fake.requests) == requests
 
 
 JOB = b'{"job_id": "7", "state": "running", "created_at": "2026-03-01T12:00:00Z", "checks": {"done": 0, "total": 1}}'

@@ -15,7 +15,7 @@ from . import Running
 
 
 class GuardPlugin(BasePlugin):
-    """Asks `guard` before each tool call of all agents: `Runner(…, plugins=[GuardPlugin(guard)])`.
+    """Asks `guard` before each tool call of all agents: `App(…, plugins=[GuardPlugin(guard)])`.
 
     Put it last in the list: a plugin behind it, and a `before_tool_callback` of an agent, can change the call that was decided
     on. A call that is not allowed is answered to the model with `{"error": reasons}`. `Upstream` and `Terminal` end the run.

@@ -29,7 +29,12 @@ def canonical(value: Json) -> bytes:
 
 def digest(value: Json) -> str:
     """The SHA-256 of the canonical form, as receipts write it."""
-    return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()
+    return digest_of_bytes(canonical(value))
+
+
+def digest_of_bytes(data: bytes) -> str:
+    """The SHA-256, as receipts write it."""
+    return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
 def read_json(data: bytes) -> Json:

@@ -15,7 +15,8 @@ class ProofmarkError(Exception):
     """A request was refused, or nothing answered it.
 
     `code` tells errors apart. Those of a server are in its problem documents. The client has its own: `unreachable`, `late`,
-    `malformed`, `too_large`, `redirected`, `broken`, `not_finished`, `no_binary`, `no_policy`, `failed` and `not_local`.
+    `malformed`, `too_large`, `redirected`, `broken`, `not_finished`, `no_binary`, `no_policy`, `failed`, `not_local` and
+    `wrong_answer`, which is a receipt about something else than what was sent.
     """
 
     def __init__(self, code: str, message: str, retryable: bool = False, status: int | None = None) -> None:

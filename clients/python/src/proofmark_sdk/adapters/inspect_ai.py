@@ -13,6 +13,8 @@ from inspect_ai.solver import TaskState
 from inspect_ai.tool import ToolCall, ToolCallView
 
 from ..client import AsyncClient
+from ..documents import digest_of_bytes
+from ..errors import ProofmarkError
 from ..guard import Guard
 from ..local import AsyncLocal
 from ..not_allowed import NeedsReview, NotAllowed, Terminal, Upstream
@@ -54,7 +56,9 @@ def verified(
 ) -> Scorer:
     """Scores by the verdict on `answer`, with the receipt in the metadata.
 
-    `request` is a request of `proofmark verify` without `output`, or a function that returns one for a sample.
+    `request` is a request of `proofmark verify` without `output`, or a function that returns one for a sample. A receipt that is
+    about another output is no score: it raises `ProofmarkError` with the code `wrong_answer`. The signature of the receipt is not
+    verified.
     """
 
     async def score(state: TaskState, target: Target) -> Score:
@@ -62,6 +66,9 @@ def verified(
         work = answer(state)
         whole: Any = {**asked, "output": {"content": work}}
         receipt: Any = await client.verify(whole)
+        hashes = receipt["hashes"]
+        if not isinstance(hashes, dict) or hashes.get("output") != digest_of_bytes(work.encode()):
+            raise ProofmarkError("wrong_answer", "the receipt is about another output than the one that was sent")
         results = receipt["results"]
         said = f"{results['passed']} of {results['total']} checks passed"
         metadata = {"receipt": receipt}

@@ -171,6 +171,11 @@ class Guard:
         except Exception as failure:
             _not_reported(decision, failure)
 
+    @property
+    def wait(self) -> float:
+        """The seconds that a call waits for a person."""
+        return self._asking.wait
+
     @staticmethod
     def tool_result(error: NotAllowed) -> str:
         """The text for the model in place of the tool's result."""

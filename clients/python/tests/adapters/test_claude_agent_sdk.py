@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -29,6 +30,19 @@ def test_a_decision_that_takes_longer_than_claude_code_waits_does_not_count(fake
     assert ran == []
     # So Claude Code says, before there is an answer.
     assert "did not respond before its timeout" in said[0]
+
+
+@pytest.mark.parametrize(("wait", "timeout"), [(0, 60), (300, 360), (math.inf, 86_400)])
+def test_claude_code_waits_longer_than_the_guard(wait: float, timeout: float) -> None:
+    own = Guard(AsyncClient("http://127.0.0.1"), wait=wait)
+    assert hooks(own)["PreToolUse"][0].timeout == timeout
+
+
+def test_a_timeout_that_ends_before_the_guard_does_is_refused() -> None:
+    own = Guard(AsyncClient("http://127.0.0.1"), wait=60)
+    with pytest.raises(ValueError, match="longer than the 60 that the guard waits"):
+        hooks(own, timeout=60)
+    assert hooks(own, timeout=61)["PreToolUse"][0].timeout == 61
 
 
 def test_a_blocked_call_is_denied_where_permissions_are_bypassed(server: Server) -> None:

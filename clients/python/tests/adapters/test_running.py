@@ -32,6 +32,8 @@ def test_the_oldest_call_is_dropped_at_the_limit() -> None:
 class Reports:
     """A guard that allows each call, and lists the ids of the calls that are reported."""
 
+    wait = 0.0
+
     def __init__(self) -> None:
         self.calls: list[str] = []
 

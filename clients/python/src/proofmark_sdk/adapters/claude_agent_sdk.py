@@ -13,6 +13,11 @@ from ..guard import Guard
 from ..not_allowed import NotAllowed, Terminal, Upstream
 from . import Running, ToolFailed
 
+TIMEOUT = 60.0
+"""The seconds that Claude Code waits for a hook, unless it is told otherwise."""
+MAX_TIMEOUT = 86_400.0
+"""A day. Claude Code runs on Node.js, where a timer of more than 24 days ends at once."""
+
 
 def hooks(
     guard: Guard, *, names: Mapping[str, str] | None = None, timeout: float | None = None
@@ -25,8 +30,13 @@ def hooks(
     `updated_input` can change a call that was decided on.
 
     `names` has the names of tools in the policy where they differ: `{"mcp__shop__refund": "refund"}`. `timeout` is the seconds
-    that Claude Code waits for a decision, else 60; a later one denies the call.
+    that Claude Code waits for a decision; a later one denies the call. It has to be longer than the guard waits for a person, else
+    this raises `ValueError`. Without it, it is 60 seconds longer, and at most a day.
     """
+    if timeout is None:
+        timeout = min(guard.wait + TIMEOUT, MAX_TIMEOUT)
+    elif timeout <= guard.wait:
+        raise ValueError(f"`timeout` is {timeout:g} seconds, and it has to be longer than the {guard.wait:g} that the guard waits")
     tools = _Tools(guard, names or {})
     return {
         "PreToolUse": [HookMatcher(hooks=[tools.before], on_failure="block", timeout=timeout)],

@@ -79,7 +79,7 @@ describe("promptfoo", { skip: missing("promptfoo") }, () => {
     assert.match(await isNotVerified(GOOD, local({ request: { verification } })), /could not be verified: basic: failed to find the runtime `python2\.4`/);
     for (const request of [undefined, {}, [], "absent.json", SORT]) await isNotVerified(GOOD, local({ request }));
     assert.match(await isNotVerified(GOOD, local({ polcy: "a" })), /unknown `config\.polcy`/);
-    assert.match(await isNotVerified({ text: GOOD }, local()), /no text/);
+    assert.match(await isNotVerified({ text: GOOD }, local()), /is not a text/);
     await isNotVerified(GOOD, { binary: "/does/not/exist" });
     const gone = await serve();
     await gone.stop();

@@ -210,6 +210,27 @@ fn a_group_that_fails_leaves_nothing() {
 }
 
 #[test]
+fn a_group_that_gives_way_says_so_whatever_comes_behind() {
+    const GIVE_WAY: &str = "DO $$ BEGIN RAISE 'could not serialize' USING ERRCODE = '40001'; END $$";
+    let Some(theirs) = server::database() else { return };
+    // What the server has not prepared yet, and does not prepare after an error.
+    let behind: [fn(&mut Writing) -> Result<(), Fault>; 3] = [
+        |ours| ours.ask(&[Question::alone("SELECT 7", [])]).map(drop),
+        |ours| ours.tell((0..40).map(|number| insert(&number.to_string())).collect()),
+        Writing::commit,
+    ];
+    for behind in behind {
+        let mut ours = writing(&theirs);
+        ours.begin_with(&[]).unwrap();
+        ours.tell((0..40).map(|_| Statement::other(GIVE_WAY, [])).collect()).unwrap();
+        let fault = behind(&mut ours).unwrap_err();
+        assert!(matches!(fault, Fault::Passing(_)), "{fault:?}");
+        ours.roll_back();
+    }
+    assert_eq!(stored(&theirs), "");
+}
+
+#[test]
 fn questions_that_travel_together_are_answered_as_each_by_itself() {
     let Some(theirs) = server::database() else { return };
     let mut ours = writing(&theirs);

@@ -125,13 +125,16 @@ impl Writing {
         if told.is_empty() && sent.is_empty() && questions.is_empty() {
             return Ok(Vec::new());
         }
-        let questions = questions.to_vec();
+        let (questions, count) = (questions.to_vec(), questions.len());
         let connection = self.connection()?;
         let (connection, answers) = self.database.with(connection, DEADLINE, move |connection| {
             Box::pin(async move {
-                let mut flying = batch::ready(connection, told).await?;
-                let (told, count) = (flying.len(), questions.len());
-                let (ready, asked) = asking::ready(connection, questions).await?;
+                let made = async {
+                    let told = batch::ready(connection, told).await?;
+                    Ok((told, asking::ready(connection, questions).await?))
+                };
+                let (sent, (mut flying, (ready, asked))) = behind(sent, made.await).await?;
+                let told = flying.len();
                 flying.extend(ready);
                 let flight = Flight::launch(&connection.client, flying).await;
                 let mut answers = land(sent, flight).await?;
@@ -148,16 +151,18 @@ impl Writing {
         if self.told.len() < PORTION {
             return Ok(());
         }
-        let told = std::mem::take(&mut self.told);
+        let (told, sent) = (std::mem::take(&mut self.told), std::mem::take(&mut self.sent));
         let connection = self.connection()?;
         let (connection, sent) = self.database.with(connection, DEADLINE, move |connection| {
             Box::pin(async move {
-                let ready = batch::ready(connection, told).await?;
-                Ok(Flight::launch(&connection.client, ready).await)
+                let ready = batch::ready(connection, told).await;
+                let (mut sent, ready) = behind(sent, ready).await?;
+                sent.push(Flight::launch(&connection.client, ready).await);
+                Ok(sent)
             })
         });
         self.connection = connection;
-        self.sent.push(sent?);
+        self.sent = sent?;
         Ok(())
     }
 
@@ -173,10 +178,14 @@ impl Writing {
         let connection = self.connection()?;
         let (connection, committed) = self.database.with(connection, DEADLINE, move |connection| {
             Box::pin(async move {
-                let mut flying = batch::ready(connection, told).await?;
-                for sql in [MARK, UNMARK] {
-                    flying.push(connection.statements.ready(&connection.client, sql, marker.to_vec()).await?);
-                }
+                let made = async {
+                    let mut flying = batch::ready(connection, told).await?;
+                    for sql in [MARK, UNMARK] {
+                        flying.push(connection.statements.ready(&connection.client, sql, marker.to_vec()).await?);
+                    }
+                    Ok(flying)
+                };
+                let (sent, flying) = behind(sent, made.await).await?;
                 let flight = Flight::launch(&connection.client, flying).await;
                 // A statement that fails makes the commit behind it undo the group.
                 let (told, committed) = join(land(sent, flight), connection.client.batch_execute("COMMIT")).await;
@@ -334,4 +343,18 @@ async fn land(sent: Vec<Flight>, flight: Flight) -> Result<Vec<Vec<Record>>, Fau
         before.land().await?;
     }
     flight.land().await
+}
+
+/// What was made ready behind statements that were sent. After an error of one of these the server refuses to prepare others: then the
+/// error of the group is that one, which says whether the group can be settled again.
+async fn behind<T>(sent: Vec<Flight>, made: Result<T, Fault>) -> Result<(Vec<Flight>, T), Fault> {
+    match made {
+        Ok(made) => Ok((sent, made)),
+        Err(fault) => {
+            for before in sent {
+                before.land().await?;
+            }
+            Err(fault)
+        }
+    }
 }

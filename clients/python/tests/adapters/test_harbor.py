@@ -27,6 +27,7 @@ def root(tmp_path: Path) -> Path:
     (tmp_path / "logs/verifier").mkdir(parents=True)
     # What an agent could leave there.
     (tmp_path / "logs/verifier/reward.txt").write_text("1\n")
+    (tmp_path / "logs/verifier/reward.json").write_text('{"reward": 1}\n')
     return tmp_path
 
 
@@ -36,6 +37,7 @@ def verified(root: Path, binary: str) -> tuple[int, str | None]:
     (programs / "proofmark").symlink_to(binary)
     env = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PROOFMARK_HOME": str(root / "home")}
     done = subprocess.run([root / "tests/test.sh"], env=env, cwd=root / "app", capture_output=True, text=True, timeout=60)
+    assert not (root / "logs/verifier/reward.json").exists()
     reward = root / "logs/verifier/reward.txt"
     return done.returncode, reward.read_text().strip() if reward.exists() else None
 

@@ -1,12 +1,14 @@
 #!/bin/bash
 # Verifier of a Harbor task: the reward is the verdict of `proofmark verify` on /app/solution.py, with a receipt beside it.
 # The image of the verifier needs `proofmark`. An agent that works as root in the same container can replace it: then give the
-# verifier a separate environment (`environment_mode = "separate"` in task.toml).
+# verifier a separate environment. In task.toml this is `artifacts = ["/app/solution.py"]`, and `environment_mode = "separate"` below
+# `[verifier]`.
 set -euo pipefail
 
 logs=/logs/verifier
 mkdir -p "$logs"
-rm -f "$logs/reward.txt" "$logs/receipt.json"
+# Harbor reads `reward.json` first.
+rm -f "$logs/reward.json" "$logs/reward.txt" "$logs/receipt.json"
 
 # A link could lead to what the agent has not written.
 if [ ! -f /app/solution.py ] || [ -L /app/solution.py ]; then

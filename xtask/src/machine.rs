@@ -131,6 +131,9 @@ const FRAMEWORK_APART: [(&str, &str); 4] = [
     ("strands", "strands-agents==1.62.0"),
 ];
 
+/// What runs the verifier of one of its tasks. It needs Python 3.12 or later.
+const HARBOR: [(&str, &str); 2] = [("harbor", "harbor==0.26.0"), ("pytest", "pytest")];
+
 /// A Python with the packages that tests need, in an environment of its own below `target`.
 ///
 /// `None`, with a message, where it cannot be made: the tests that need it skip, as do those of a package that is missing.
@@ -153,9 +156,26 @@ pub fn python_with_packages(target: &Path) -> Option<PathBuf> {
 }
 
 /// As [`python_with_packages`], with the frameworks of agents: a Python with most of them, and one with those that need other versions.
+///
+/// Beside these is `harbor`, where there is a Python that is new enough.
 pub fn pythons_with_frameworks(target: &Path) -> [Option<PathBuf>; 2] {
+    provide_harbor(&target.join("harbor"));
     let most = python_with(&target.join("frameworks"), &FRAMEWORKS);
     [most, python_with(&target.join("framework-apart"), &FRAMEWORK_APART)]
+}
+
+/// Makes an environment with Harbor of the newest Python that is found: `python3` may be too old.
+fn provide_harbor(environment: &Path) {
+    let make = |version: &&str| {
+        // With the variable, pyenv starts a version that is not the one of this user.
+        let mut python = Command::new(format!("python{version}"));
+        succeeds(python.env("PYENV_VERSION", version).args(["-m", "venv", "--clear"]).arg(environment))
+    };
+    if has_module(&environment.join("bin/python3"), "harbor") || ["3.14", "3.13", "3.12"].iter().any(make) {
+        python_with(environment, &HARBOR);
+    } else {
+        eprintln!("xtask: no Python from 3.12 to 3.14 was found, what needs Harbor will be left out");
+    }
 }
 
 /// As [`python_with_packages`], with schemathesis and nothing else.

@@ -109,8 +109,8 @@ fn tested(python: &Path, folder: &str, options: &[&str], variables: &[(&str, &Pa
 
 /// The tests of the adapters, each in an agent of its framework.
 const ADAPTERS: &str = "tests/adapters";
-/// The frameworks of [`FRAMEWORK_APART`].
-const APART: [&str; 2] = ["crewai", "strands"];
+/// What has no part in the environment of the others: the frameworks of [`FRAMEWORK_APART`], and the trials of Harbor.
+const APART: [&str; 3] = ["crewai", "harbor_run", "strands"];
 
 #[test]
 fn receipts_are_verified_offline_as_the_binary_does() {
@@ -149,6 +149,18 @@ fn agents_of_one_apart_are_tested(framework: &str) {
     for line in skipped.iter().filter(|line| line.contains(framework)) {
         proofmark_testing::skip("python", line);
     }
+}
+
+#[test]
+fn harbor_gives_the_verdict_as_the_reward() {
+    // `xtask` makes it beside the other one, of a newer Python.
+    let frameworks = std::env::var_os(FRAMEWORKS).map(PathBuf::from);
+    let beside = frameworks.and_then(|python| Some(python.ancestors().nth(3)?.join("harbor/bin/python3")));
+    let Some(python) = beside.filter(|python| proofmark_testing::has_module(python, "harbor")) else {
+        proofmark_testing::skip("frameworks", "there is no Python with `harbor`, which needs Python 3.12");
+        return;
+    };
+    tested(&python, "tests/adapters/test_harbor_run.py", &[], &[]);
 }
 
 #[test]

@@ -156,26 +156,24 @@ pub fn python_with_packages(target: &Path) -> Option<PathBuf> {
 }
 
 /// As [`python_with_packages`], with the frameworks of agents: a Python with most of them, and one with those that need other versions.
-///
-/// Beside these is `harbor`, where there is a Python that is new enough.
 pub fn pythons_with_frameworks(target: &Path) -> [Option<PathBuf>; 2] {
-    provide_harbor(&target.join("harbor"));
     let most = python_with(&target.join("frameworks"), &FRAMEWORKS);
     [most, python_with(&target.join("framework-apart"), &FRAMEWORK_APART)]
 }
 
-/// Makes an environment with Harbor of the newest Python that is found: `python3` may be too old.
-fn provide_harbor(environment: &Path) {
+/// As [`python_with_packages`], with Harbor, and of the newest Python that is found: `python3` may be too old.
+pub fn python_with_harbor(target: &Path) -> Option<PathBuf> {
+    let environment = &target.join("harbor");
     let make = |version: &&str| {
         // With the variable, pyenv starts a version that is not the one of this user.
         let mut python = Command::new(format!("python{version}"));
         succeeds(python.env("PYENV_VERSION", version).args(["-m", "venv", "--clear"]).arg(environment))
     };
-    if has_module(&environment.join("bin/python3"), "harbor") || ["3.14", "3.13", "3.12"].iter().any(make) {
-        python_with(environment, &HARBOR);
-    } else {
+    if !has_module(&environment.join("bin/python3"), "harbor") && !["3.14", "3.13", "3.12"].iter().any(make) {
         eprintln!("xtask: no Python from 3.12 to 3.14 was found, what needs Harbor will be left out");
+        return None;
     }
+    python_with(environment, &HARBOR)
 }
 
 /// As [`python_with_packages`], with schemathesis and nothing else.

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, anyhow};
 use proofmark_testing::home::ENGINE;
 use proofmark_testing::postgres::{self, Cluster};
-use proofmark_testing::{FRAMEWORK_APART, FRAMEWORKS, NODE_FRAMEWORKS, REQUIRE, SCHEMATHESIS, is_required};
+use proofmark_testing::{FRAMEWORK_APART, FRAMEWORKS, HARBOR, NODE_FRAMEWORKS, REQUIRE, SCHEMATHESIS, is_required};
 use xtask::machine::{self, AGENTS_NEED, FRAMEWORKS_NEED};
 use xtask::nextest::Nextest;
 use xtask::step::{Steps, cargo, is_ci};
@@ -71,7 +71,7 @@ pub(crate) struct Runner {
     python: Option<PathBuf>,
     schemathesis: Option<PathBuf>,
     /// Of Python and of npm.
-    frameworks: ([Option<PathBuf>; 2], Option<PathBuf>),
+    frameworks: ([Option<PathBuf>; 3], Option<PathBuf>),
     node: Option<PathBuf>,
     /// `PATH` of the tests.
     path: OsString,
@@ -93,7 +93,12 @@ impl Runner {
             let (python, schemathesis) =
                 (machine::python_with_packages(target), machine::python_with_schemathesis(target));
             let is_asked_for = is_required(FRAMEWORKS_NEED, &required);
-            let pythons = if is_asked_for { machine::pythons_with_frameworks(target) } else { Default::default() };
+            let pythons = if is_asked_for {
+                let [most, apart] = machine::pythons_with_frameworks(target);
+                [most, apart, machine::python_with_harbor(target)]
+            } else {
+                Default::default()
+            };
             let asked = node.as_ref().filter(|_| is_asked_for);
             let node_frameworks = asked.and_then(|modules| machine::node_frameworks(target, modules));
             (Nextest::provide(target), python, schemathesis, node, (pythons, node_frameworks))
@@ -168,7 +173,7 @@ impl Runner {
     fn run(&self, steps: &mut Steps, title: &str, mut command: Command) -> anyhow::Result<()> {
         command.envs(self.server.iter().map(|server| (postgres::SHARED, server.superuser_url())));
         command.envs(self.python.iter().map(|python| ("PROOFMARK_PYTHON", python)));
-        let pythons = [FRAMEWORKS, FRAMEWORK_APART].into_iter().zip(&self.frameworks.0);
+        let pythons = [FRAMEWORKS, FRAMEWORK_APART, HARBOR].into_iter().zip(&self.frameworks.0);
         command.envs(pythons.filter_map(|(name, python)| Some((name, python.as_ref()?))));
         command.envs(self.frameworks.1.iter().map(|modules| (NODE_FRAMEWORKS, modules)));
         command.envs(self.schemathesis.iter().map(|python| (SCHEMATHESIS, python)));

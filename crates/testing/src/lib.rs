@@ -151,6 +151,19 @@ pub fn python_with_framework(variable: &str, module: &str) -> Option<PathBuf> {
     found
 }
 
+/// The variable with the path of a Python that has Harbor.
+pub const HARBOR: &str = "PROOFMARK_HARBOR";
+
+/// The Python that [`HARBOR`] names, if it has Harbor. `None` after a skip for the need `harbor`: Harbor needs a newer Python than many systems
+/// have.
+pub fn python_with_harbor() -> Option<PathBuf> {
+    let found = std::env::var_os(HARBOR).map(PathBuf::from).filter(|python| has_module(python, "harbor"));
+    if found.is_none() {
+        skip("harbor", &format!("{HARBOR} names no Python, from 3.12 on, with `harbor`"));
+    }
+    found
+}
+
 /// The Python that the first of these variables names, or else `python3`, if it has `module`; `None` after a skip.
 fn python_of(variables: &[&str], module: &str, package: &str) -> Option<PathBuf> {
     let named = variables.iter().find_map(std::env::var_os);

@@ -109,7 +109,7 @@ fn tested(python: &Path, folder: &str, options: &[&str], variables: &[(&str, &Pa
 
 /// The tests of the adapters, each in an agent of its framework.
 const ADAPTERS: &str = "tests/adapters";
-/// What has no part in the environment of the others: the frameworks of [`FRAMEWORK_APART`], and the trials of Harbor.
+/// What other environments have: the frameworks of [`FRAMEWORK_APART`], and Harbor.
 const APART: [&str; 3] = ["crewai", "harbor_run", "strands"];
 
 #[test]
@@ -153,14 +153,9 @@ fn agents_of_one_apart_are_tested(framework: &str) {
 
 #[test]
 fn harbor_gives_the_verdict_as_the_reward() {
-    // `xtask` makes it beside the other one, of a newer Python.
-    let frameworks = std::env::var_os(FRAMEWORKS).map(PathBuf::from);
-    let beside = frameworks.and_then(|python| Some(python.ancestors().nth(3)?.join("harbor/bin/python3")));
-    let Some(python) = beside.filter(|python| proofmark_testing::has_module(python, "harbor")) else {
-        proofmark_testing::skip("frameworks", "there is no Python with `harbor`, which needs Python 3.12");
-        return;
-    };
-    tested(&python, "tests/adapters/test_harbor_run.py", &[], &[]);
+    if let Some(python) = proofmark_testing::python_with_harbor() {
+        tested(&python, "tests/adapters/test_harbor_run.py", &[], &[]);
+    }
 }
 
 #[test]

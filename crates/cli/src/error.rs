@@ -11,7 +11,7 @@ use proofmark_log::LogError;
 use proofmark_receipt::document::DocumentError;
 use proofmark_receipt::json::JsonError;
 use proofmark_receipt::{ChainError, ReceiptError, SignError};
-use proofmark_server::{IssuerError, KeysError, KeysFileError, ServeError, WebhookError};
+use proofmark_server::{BucketError, IssuerError, KeysError, KeysFileError, ServeError, WebhookError};
 use proofmark_session::SessionError;
 use proofmark_store::{CopyError, StoreError};
 use proofmark_verifier::{AcceptError, IssueError, LockError, ProjectError, StrengthError, VerifyError};
@@ -99,6 +99,7 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
         CommandError,
         DecideError,
         DocumentError,
+        BucketError,
         GitError,
         HeaderError,
         IssuerError,

@@ -3,10 +3,11 @@
 mod check;
 mod oidc;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -17,11 +18,12 @@ use proofmark_contract::WorkflowPolicy;
 use proofmark_decider::{Decider, PolicyPlace, policy_name};
 use proofmark_jobs::{JobSettings, Role, Verifications};
 use proofmark_keys::{KnownSigners, TrustedSigners, without_kinds};
+use proofmark_log::{LogCopy, LogFolder};
 use proofmark_otlp::OtlpEndpoint;
 use proofmark_pages::pages;
-use proofmark_sandbox::allow_many_files;
+use proofmark_sandbox::{allow_many_files, keep_from_children};
 use proofmark_server::{
-    ApiKeys, Files, Loaded, LogClient, LogFormat, Network, OwnFiles, ServedLog, Services, Settings, Signers,
+    ApiKeys, Bucket, Files, Loaded, LogClient, LogFormat, Network, OwnFiles, ServedLog, Services, Settings, Signers,
     SocketSettings, Source, Webhook, check_place, log_jobs, log_lost_jobs, log_note, log_warnings, policy_file_name,
     probe_host, serve,
 };
@@ -44,6 +46,9 @@ use crate::telling::{self, Telling};
 /// Where a server listens that is not told otherwise.
 const DEFAULT_ADDRESS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8700));
 
+/// How the names of the variables begin that stores which speak S3 are asked with.
+const BUCKET_VARIABLES: &str = "AWS_";
+
 /// Serve verification and decisions over HTTP and MCP
 ///
 /// The server listens at once; verifications that run code wait until the self-test of the sandbox has passed. The unmodified
@@ -60,7 +65,13 @@ const DEFAULT_ADDRESS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::L
   proofmark serve --no-verify
   proofmark serve --oidc https://login.example.org --oidc-audience proofmark --oidc-map map.yaml
 
-Exit codes of --check: 0 the server would start; 2 it would not.")]
+Exit codes of --check: 0 the server would start; 2 it would not.
+
+Environment of --log-tiles s3://BUCKET/DIR:
+  AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN
+                        The key of the bucket; the token where the key has one
+  AWS_REGION            The region of the bucket [default: $AWS_DEFAULT_REGION, else us-east-1]
+  AWS_ENDPOINT_URL_S3   The address of the store [default: $AWS_ENDPOINT_URL, else that of Amazon]")]
 pub(crate) struct Serve {
     #[command(flatten)]
     service: ServiceOptions,
@@ -121,6 +132,10 @@ pub(crate) struct Serve {
     /// Ask the witnesses of this policy that have a URL to cosign the log
     #[arg(long, value_name = "FILE", requires = "log")]
     log_policy: Option<PathBuf>,
+    /// Also copy the log to this folder, or to this bucket of a store that speaks S3, for any web server: its files before each
+    /// checkpoint is signed
+    #[arg(long, value_name = "DIR|s3://BUCKET/DIR", requires = "log")]
+    log_tiles: Option<String>,
     /// Read the policies, the API keys, the rules on tokens, the signing key and the store, ask the issuer of tokens, and exit without
     /// listening
     #[arg(long)]
@@ -128,10 +143,19 @@ pub(crate) struct Serve {
     /// With --check: print what was found as one JSON object
     #[arg(long, requires = "check")]
     json: bool,
+    /// The variables that stores which speak S3 are asked with.
+    #[arg(skip)]
+    bucket_variables: BTreeMap<OsString, OsString>,
 }
 
 impl Serve {
     pub(crate) fn run(mut self, config: &Config) -> anyhow::Result<Exit> {
+        // Before the first thread: programs that are started later do not have the key of the bucket.
+        if self.log_tiles.as_deref().is_some_and(Bucket::is_address) {
+            let kept =
+                keep_from_children(BUCKET_VARIABLES).context("keep the key of the bucket from other programs")?;
+            self.bucket_variables = kept;
+        }
         // The log has a name, because `_` would drop it at once; it must live as long as the server.
         let _log = (!self.check).then(|| self.service.log()).transpose()?;
         if self.service.policy.is_empty() {
@@ -188,8 +212,19 @@ impl Serve {
         }
         let policy = self.log_policy.as_deref().map(policy_file).transpose()?;
         let signer = logs::signer(config, &self.service.signing.unlock)?;
-        let client = LogClient::new().context("read the system's certificates")?;
-        Ok(Some(ServedLog::new(logs::home(config), signer, policy, Arc::new(client))))
+        let client = Arc::new(LogClient::new().context("read the system's certificates")?);
+        let copy = self.log_tiles.as_deref().map(|place| self.log_copy(place, &client)).transpose()?;
+        let log = ServedLog::new(logs::home(config), signer, policy, client);
+        Ok(Some(copy.into_iter().fold(log, ServedLog::with_copy)))
+    }
+
+    /// Where the log is copied to.
+    fn log_copy(&self, place: &str, client: &Arc<LogClient>) -> anyhow::Result<LogCopy> {
+        if !Bucket::is_address(place) {
+            return Ok(LogCopy::new(Box::new(LogFolder::at(Path::new(place)))));
+        }
+        let variable = |name: &str| self.bucket_variables.get(OsStr::new(name))?.to_str().map(str::to_owned);
+        Ok(LogCopy::new(Box::new(Bucket::new(place, variable, Arc::clone(client))?)))
     }
 
     /// Where it is told what waits.

@@ -48,6 +48,9 @@ pub enum LogError {
     Sign(#[from] CheckpointTextError),
     #[error("write to the log: other processes changed it {0} times meanwhile")]
     Busy(usize),
+    /// The checkpoint waits, or is not there yet.
+    #[error("copy the log to `{}`: {reason}", shown(.place))]
+    Copy { place: String, reason: String },
     #[error("prove that the document {0} is in the log: it is not")]
     NotLogged(String),
 }
@@ -74,6 +77,9 @@ impl LogError {
                 "restore the newest copy of the store; if the entries are lost, begin another log with \
                  `proofmark log init ORIGIN --restart`: no two histories of one log may be signed"
                     .to_owned()
+            }
+            Self::Copy { .. } => {
+                "checkpoints wait until it has the files that they cover; what was stored is not lost".to_owned()
             }
             Self::Replaced(_) => "start the program again".to_owned(),
             Self::NotLogged(_) => {

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use proofmark_receipt::Sha256Digest;
 use proofmark_tlog::{CHECKPOINT_PATH, LogFiles, MAX_NOTE_BYTES, TileContent, TileId, TilePath, Tiles};
 
+use crate::copy::{CopiedFile, CopyPlace};
+
 /// Where files are until the log is known to be the one that was signed.
 const STAGED: &str = ".new";
 
@@ -121,6 +123,39 @@ impl Tiles for LogFolder {
 impl LogFiles for LogFolder {
     fn bundle(&self, index: u64, width: usize) -> io::Result<Option<Vec<u8>>> {
         self.widest(TileContent::Entries(index), width)
+    }
+}
+
+impl CopyPlace for LogFolder {
+    fn name(&self) -> String {
+        self.folder.display().to_string()
+    }
+
+    fn read_checkpoint(&self) -> Result<Option<Vec<u8>>, String> {
+        self.checkpoint().map_err(|error| error.to_string())
+    }
+
+    fn add(&self, files: &[CopiedFile]) -> Result<(), String> {
+        let add = |CopiedFile { path, bytes }: &CopiedFile| match read(&self.folder.join(path.to_string()), MAX_FILE)? {
+            Some(held) if held == *bytes => Ok(()),
+            Some(_) => Err(io::Error::other("another file of this name is there")),
+            None => self.stage(path, bytes).and_then(|()| self.unstage(path)),
+        };
+        let _locked = self.lock().map_err(|error| error.to_string())?;
+        // What a process left that was killed.
+        self.clear_stage().map_err(|error| error.to_string())?;
+        files.iter().try_for_each(|file| add(file).map_err(|error| format!("{}: {error}", file.path)))
+    }
+
+    fn replace_checkpoint(&self, before: Option<&[u8]>, note: &[u8]) -> Result<bool, String> {
+        let replace = || {
+            let _locked = self.lock()?;
+            if self.checkpoint()?.as_deref() != before {
+                return Ok(false);
+            }
+            self.publish(note).map(|()| true)
+        };
+        replace().map_err(|error: io::Error| error.to_string())
     }
 }
 

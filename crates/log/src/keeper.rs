@@ -10,6 +10,7 @@ use proofmark_tlog::{
     verify_inclusion,
 };
 
+use crate::copy::LogCopy;
 use crate::error::LogError;
 use crate::home::LogHome;
 use crate::stored::StoredLog;
@@ -30,6 +31,7 @@ pub struct LogKeeper<'s> {
     home: LogHome,
     signer: LogSigner,
     witnesses: Option<&'s Witnesses>,
+    copy: Option<&'s LogCopy>,
 }
 
 /// Sends a body to a witness: the URL, the body; the status and the body of the answer, or why it did not answer.
@@ -75,13 +77,19 @@ impl<'s> LogKeeper<'s> {
     /// The keeper of the log of `store`, whose origin and last checkpoint are kept in `home`.
     #[must_use]
     pub fn new(store: &'s Store, home: LogHome, signer: LogSigner) -> Self {
-        Self { store, home, signer, witnesses: None }
+        Self { store, home, signer, witnesses: None, copy: None }
     }
 
     /// Has [`LogKeeper::cosign`] ask these witnesses.
     #[must_use]
     pub fn with_witnesses(self, witnesses: &'s Witnesses) -> Self {
         Self { witnesses: Some(witnesses), ..self }
+    }
+
+    /// Has the files of the log in this copy before a checkpoint of them is signed.
+    #[must_use]
+    pub fn with_copy(self, copy: Option<&'s LogCopy>) -> Self {
+        Self { copy, ..self }
     }
 
     /// The key that signs.
@@ -95,7 +103,7 @@ impl<'s> LogKeeper<'s> {
     ///
     /// # Errors
     /// [`LogError::CheckpointAhead`] and [`LogError::Forked`] where the store is not a continuation of what was signed;
-    /// [`LogError::OtherLog`], [`LogError::Replaced`]; and when the store or the home cannot be read or written.
+    /// [`LogError::OtherLog`], [`LogError::Replaced`]; [`LogError::Copy`] where the copy does not take the files; and when the store or the home cannot be read or written.
     pub fn publish(&self) -> Result<Published, LogError> {
         for _ in 0..TRIES {
             // Before the store: what another process signs meanwhile is in tiles before it is kept.
@@ -112,6 +120,10 @@ impl<'s> LogKeeper<'s> {
                 }
                 continue;
             }
+            // Before anybody can see the checkpoint, also a witness: who sees it finds its files.
+            if let Some(copy) = self.copy {
+                copy.add(self.store, &self.home, size)?;
+            }
             let checkpoint = Checkpoint { origin: self.vkey().name().to_owned(), size, root: self.root(size)? };
             let note = self.signer.sign(size, checkpoint.root)?;
             if !self.home.publish(&note, kept.as_ref())? {
@@ -123,6 +135,14 @@ impl<'s> LogKeeper<'s> {
             }
         }
         Err(LogError::Busy(TRIES))
+    }
+
+    /// Brings the checkpoint of the copy up to date, if there is a copy: to the last one of the store, with the cosignatures that it has.
+    ///
+    /// # Errors
+    /// [`LogError::Copy`], and as [`LogKeeper::publish`].
+    pub fn copy(&self) -> Result<(), LogError> {
+        self.copy.map_or(Ok(()), |copy| copy.publish(self.store, &self.home))
     }
 
     /// Keeps the last checkpoint of the store in this home, where another process signs: a home that has seen it does not sign for a store

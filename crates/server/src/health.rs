@@ -41,7 +41,8 @@ pub(crate) struct Status {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     unrunnable: Option<u64>,
-    /// Why the transparency log is not signed any more, where the server signs it: what was stored since has no proof yet
+    /// Why the transparency log is not signed any more, where the server signs it: what was stored since has no proof yet. Also why its
+    /// copy does not follow it
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     log: Option<String>,

@@ -99,7 +99,7 @@ pub use reload::{
 pub use replace::replace_file;
 pub use services::{Services, Signers, probe_host};
 pub use socket::SocketSettings;
-pub use transparency::{LogClient, Logged, RemoteLog, RemoteLogError, ServedLog, serve_witness};
+pub use transparency::{Bucket, BucketError, LogClient, Logged, RemoteLog, RemoteLogError, ServedLog, serve_witness};
 pub use verifications::follow_job;
 pub use viewers::Viewers;
 pub use webhook::{Webhook, WebhookError};

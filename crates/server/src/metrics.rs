@@ -13,6 +13,7 @@ use crate::problem::Problem;
 use crate::reply::Reply;
 use crate::state::AppState;
 use crate::submit;
+use crate::transparency::ServedLog;
 
 /// The text format of Prometheus, 0.0.4.
 pub(crate) const TEXT: &str = "text/plain; version=0.0.4";
@@ -88,12 +89,20 @@ fn note_waiting(store: &Store) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Notes how many entries the log has, and how many of them no checkpoint covers.
-fn note_log(store: &Store) -> Result<(), Problem> {
+/// Notes how many entries the log has, how many of them no checkpoint covers, and how many the checkpoint of its copy does not cover.
+fn note_log(log: &ServedLog, store: &Store) -> Result<(), Problem> {
     let (entries, signed) = (store.log_length()?, store.log_state()?.signed);
     metrics::gauge!("proofmark_log_entries").set(entries as f64);
     metrics::gauge!("proofmark_log_unsigned_entries").set(entries.saturating_sub(signed) as f64);
+    if let Some(uncopied) = log.uncopied(entries) {
+        metrics::gauge!("proofmark_log_uncopied_entries").set(uncopied as f64);
+    }
     Ok(())
+}
+
+/// Counts an attempt to copy the log that failed.
+pub(crate) fn note_copy_failure() {
+    metrics::counter!("proofmark_log_copy_failures_total").increment(1);
 }
 
 /// Counts jobs of processes whose leases ended, which this process gave back.
@@ -115,8 +124,8 @@ pub(crate) fn note_not_renewed() {
 pub(crate) async fn show(state: Arc<AppState>, _: Head, _: Body) -> Result<Reply, Problem> {
     let noted = submit::blocking(&state.services, |services| {
         note(&services.verifications)?;
-        if services.log.is_some() {
-            note_log(services.decider.store())?;
+        if let Some(log) = &services.log {
+            note_log(log, services.decider.store())?;
         }
         note_waiting(services.decider.store())
     });

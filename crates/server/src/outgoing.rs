@@ -4,7 +4,7 @@ use std::time::Duration;
 use std::{io, iter};
 
 use axum::body::{self, Body};
-use axum::http::{Request, StatusCode};
+use axum::http::{HeaderMap, Request, StatusCode};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -39,11 +39,24 @@ pub(crate) async fn ask(
     max_bytes: usize,
     max_time: Duration,
 ) -> Result<(StatusCode, Vec<u8>), String> {
+    let (status, _, bytes) = ask_with_headers(client, request, max_bytes, max_time).await?;
+    Ok((status, bytes))
+}
+
+/// As [`ask`], with the headers of the answer.
+///
+/// # Errors
+/// Why there is none, in words.
+pub(crate) async fn ask_with_headers(
+    client: &HttpsClient,
+    request: Request<Body>,
+    max_bytes: usize,
+    max_time: Duration,
+) -> Result<(StatusCode, HeaderMap, Vec<u8>), String> {
     let asked = async {
-        let answer = client.request(request).await.map_err(|error| shown(&causes(&error)))?;
-        let status = answer.status();
-        let bytes = body::to_bytes(Body::new(answer.into_body()), max_bytes).await;
-        Ok((status, bytes.map_err(|error| shown(&causes(&error)))?.to_vec()))
+        let (head, body) = client.request(request).await.map_err(|error| shown(&causes(&error)))?.into_parts();
+        let bytes = body::to_bytes(Body::new(body), max_bytes).await;
+        Ok((head.status, head.headers, bytes.map_err(|error| shown(&causes(&error)))?.to_vec()))
     };
     tokio::time::timeout(max_time, asked).await.unwrap_or_else(|_| Err("it did not answer in time".to_owned()))
 }

@@ -2,6 +2,7 @@
 //! checkpoints.
 
 pub(crate) mod answers;
+mod bucket;
 mod client;
 mod logged;
 mod publish;
@@ -10,10 +11,11 @@ mod witness;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use proofmark_log::{LogHome, LogKeeper, Witnesses};
+use proofmark_log::{LogCopy, LogHome, LogKeeper, Witnesses};
 use proofmark_store::Store;
 use proofmark_tlog::{LogSigner, Policy};
 
+pub use bucket::{Bucket, BucketError};
 pub use client::{LogClient, RemoteLog, RemoteLogError};
 pub use logged::Logged;
 pub(crate) use publish::publish;
@@ -26,7 +28,9 @@ pub struct ServedLog {
     policy: Option<Policy>,
     /// Those of the policy.
     witnesses: Witnesses,
-    /// Why the last checkpoint could not be signed.
+    /// Where others find its files, besides this server.
+    copy: Option<LogCopy>,
+    /// Why the last checkpoint could not be signed, or copied.
     failure: Mutex<Option<String>>,
     is_asking: Arc<AtomicBool>,
 }
@@ -46,7 +50,28 @@ impl ServedLog {
     pub fn new(home: LogHome, signer: LogSigner, policy: Option<Policy>, client: Arc<LogClient>) -> Self {
         let known = policy.as_ref().map(|policy| policy.witnesses()).unwrap_or_default();
         let witnesses = Witnesses::new(known, Box::new(move |url, body| client.post(url, body)));
-        Self { home, signer, policy, witnesses, failure: Mutex::default(), is_asking: Arc::default() }
+        Self { home, signer, policy, witnesses, copy: None, failure: Mutex::default(), is_asking: Arc::default() }
+    }
+
+    /// Also copies it there: its files before a checkpoint is signed, and each checkpoint after.
+    #[must_use]
+    pub fn with_copy(self, copy: LogCopy) -> Self {
+        Self { copy: Some(copy), ..self }
+    }
+
+    /// Has the copy read again before it is written to.
+    fn forget_copy(&self) {
+        if let Some(copy) = &self.copy {
+            copy.forget();
+        }
+    }
+
+    /// Of so many entries, how many the checkpoint of the copy does not cover; none without a copy.
+    pub(crate) fn uncopied(&self, entries: u64) -> Option<u64> {
+        let copy = self.copy.as_ref()?;
+        // Where another server copies, it is the one that says so.
+        let unknown = if self.failure().is_some() { 0 } else { entries };
+        Some(entries.saturating_sub(copy.entries().unwrap_or(unknown)))
     }
 
     /// Notes that witnesses are asked, until the result is dropped; none where they are asked already.
@@ -69,6 +94,8 @@ impl ServedLog {
     }
 
     fn keeper<'a>(&'a self, store: &'a Store) -> LogKeeper<'a> {
-        LogKeeper::new(store, self.home.clone(), self.signer.clone()).with_witnesses(&self.witnesses)
+        LogKeeper::new(store, self.home.clone(), self.signer.clone())
+            .with_witnesses(&self.witnesses)
+            .with_copy(self.copy.as_ref())
     }
 }

@@ -12,41 +12,41 @@ use crate::server::{PROOFMARK, Server};
 
 const ORIGIN: &str = "log.example/proofmark";
 
-fn run(home: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn run(home: &Path, arguments: &[&str]) -> Output {
     Command::new(PROOFMARK).args(arguments).env("PROOFMARK_HOME", home).env("NO_COLOR", "1").output().unwrap()
 }
 
-fn out(output: &Output) -> String {
+pub(crate) fn out(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
 /// What a command says that has to succeed.
-fn done(home: &Path, arguments: &[&str]) -> String {
+pub(crate) fn done(home: &Path, arguments: &[&str]) -> String {
     let output = run(home, arguments);
     assert!(output.status.success(), "{arguments:?}: {output:?}");
     out(&output)
 }
 
-fn member(json: &str, name: &str) -> Json {
+pub(crate) fn member(json: &str, name: &str) -> Json {
     Json::parse(json.as_bytes()).unwrap().as_object().unwrap().get(name).unwrap().clone()
 }
 
 /// Begins the log of a home; its key.
-fn begin(home: &Home) -> String {
+pub(crate) fn begin(home: &Home) -> String {
     let place = home.store();
     let arguments = ["log", "init", ORIGIN, "--json", "--store", place.to_str().unwrap()];
     member(&done(home.path(), &arguments), "key").as_str().unwrap().to_owned()
 }
 
 /// A witness that is killed when it is dropped.
-struct Witness {
+pub(crate) struct Witness {
     child: Child,
-    url: String,
-    key: String,
+    pub(crate) url: String,
+    pub(crate) key: String,
 }
 
 impl Witness {
-    fn start(home: &Path, number: u32, policy: &Path) -> Self {
+    pub(crate) fn start(home: &Path, number: u32, policy: &Path) -> Self {
         let name = format!("w{number}");
         if !home.join("keys").join(format!("{name}.pem")).exists() {
             done(home, &["key", "new", &name]);
@@ -77,14 +77,14 @@ impl Drop for Witness {
     }
 }
 
-fn file(home: &Home, name: &str, text: &str) -> PathBuf {
+pub(crate) fn file(home: &Home, name: &str, text: &str) -> PathBuf {
     let path = home.path().join(name);
     std::fs::write(&path, text).unwrap();
     path
 }
 
 /// Asks until the answer has this status: checkpoints follow what is stored.
-fn until(server: &Server, path: &str, wanted: impl Fn(u16, &str) -> bool) -> String {
+pub(crate) fn until(server: &Server, path: &str, wanted: impl Fn(u16, &str) -> bool) -> String {
     for _ in 0..6_000 {
         let (status, body) = server.send(&format!("GET {path} HTTP/1.1"), "");
         if wanted(status, &body) {

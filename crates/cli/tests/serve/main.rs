@@ -8,6 +8,7 @@ mod bodies;
 #[path = "../../../server/tests/support/client.rs"]
 mod client;
 mod collector;
+mod copies;
 mod durability;
 mod log;
 mod oidc;

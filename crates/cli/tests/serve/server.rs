@@ -76,6 +76,11 @@ impl Server {
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
     }
 
+    /// The variables that other programs of its account see.
+    pub(crate) fn variables(&self) -> String {
+        String::from_utf8(std::fs::read(format!("/proc/{}/environ", self.child.id())).unwrap()).unwrap()
+    }
+
     /// The CPU time it has used, in user mode and in the kernel (proc_pid_stat(5)); a tick is 10 ms.
     pub(crate) fn cpu(&self) -> Duration {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();

@@ -17,11 +17,11 @@ use crate::problem::Problem;
 use crate::reply::Reply;
 use crate::state::AppState;
 
-const NOTE: &str = "text/plain; charset=utf-8";
-const BYTES: &str = "application/octet-stream";
+pub(super) const NOTE: &str = "text/plain; charset=utf-8";
+pub(super) const BYTES: &str = "application/octet-stream";
 /// A checkpoint is replaced; a tile never says anything else.
-const FOR_A_SECOND: &str = "max-age=1";
-const FOR_EVER: &str = "public, max-age=31536000, immutable";
+pub(super) const FOR_A_SECOND: &str = "max-age=1";
+pub(super) const FOR_EVER: &str = "public, max-age=31536000, immutable";
 /// How many bytes a hash has.
 const HASH_BYTES: usize = 32;
 

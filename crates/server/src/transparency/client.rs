@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{Method, Request, StatusCode, Uri};
+use axum::http::{HeaderMap, Method, Request, StatusCode, Uri};
 use proofmark_log::LogSource;
 use proofmark_receipt::document::shown;
 use proofmark_tlog::{CHECKPOINT_PATH, LogFiles, MAX_NOTE_BYTES, TileContent, TileId, TilePath, Tiles};
@@ -63,6 +63,19 @@ impl LogClient {
     pub fn post(&self, url: &str, text: String) -> Result<(u16, Vec<u8>), String> {
         let (status, bytes) = self.ask(Method::POST, url, Body::from(text))?;
         Ok((status.as_u16(), bytes))
+    }
+
+    /// Sends a request: the status, the headers and the body of the answer.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) async fn send(&self, request: Request<Body>) -> Result<(StatusCode, HeaderMap, Vec<u8>), String> {
+        outgoing::ask_with_headers(&self.client, request, MAX_ANSWER, MAX_ASKING).await
+    }
+
+    /// Waits for what asks by this client.
+    pub(super) fn wait<F: Future>(&self, asking: F) -> F::Output {
+        self.runtime.block_on(asking)
     }
 
     fn ask(&self, method: Method, url: &str, body: Body) -> Result<(StatusCode, Vec<u8>), String> {

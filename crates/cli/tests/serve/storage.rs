@@ -7,15 +7,16 @@ use std::process::{Command, Stdio};
 use proofmark_testing::Home;
 
 use crate::client::{MAIL, NOTE, code, listed, text};
+use crate::log::{begin, done, until};
 use crate::server::{Server, serve, serves_at};
 
 /// A small file system of its own, unmounted when it is dropped.
 struct SmallDisk<'a>(&'a Path);
 
 impl<'a> SmallDisk<'a> {
-    fn mount(at: &'a Path) -> Option<Self> {
+    fn mount(at: &'a Path, size: &str) -> Option<Self> {
         let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=4m", "tmpfs"])
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
             .arg(at)
             .stderr(Stdio::null())
             .status();
@@ -45,7 +46,7 @@ impl Drop for SmallDisk<'_> {
 fn a_full_disk_is_said_nothing_is_lost_and_it_goes_on() {
     // The disk of PostgreSQL is full in a test of the store.
     let home = Home::in_file();
-    let Some(disk) = SmallDisk::mount(home.path()) else {
+    let Some(disk) = SmallDisk::mount(home.path(), "4m") else {
         return proofmark_testing::skip("root", "only root may mount a small disk");
     };
     let server = Server::start(&home, &[]);
@@ -86,6 +87,50 @@ fn a_full_disk_is_said_nothing_is_lost_and_it_goes_on() {
     are_there(&server, &kept);
     drop(server);
     are_there(&Server::start(&home, &[]), &kept);
+}
+
+#[test]
+fn on_a_full_disk_the_log_loses_nothing_that_was_answered() {
+    // The disk of PostgreSQL is full in a test of the store.
+    let home = Home::in_file();
+    let Some(disk) = SmallDisk::mount(home.path(), "32m") else {
+        return proofmark_testing::skip("root", "only root may mount a small disk");
+    };
+    let key = begin(&home);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let policy = elsewhere.path().join("policy.txt");
+    std::fs::write(&policy, format!("log {key}\nquorum none\n")).unwrap();
+    let fsck = |log: &str| done(home.path(), &["log", "fsck", log, "--log-policy", policy.to_str().unwrap()]);
+    // The copy is on the same disk: neither tiles nor files nor checkpoints can be written.
+    let public = home.path().join("public");
+    let public = public.to_str().unwrap();
+    let server = Server::start(&home, &["--log", "--log-tiles", public]);
+    let decide = |number: usize| {
+        let note = NOTE.replace("done", &format!("{number} {}", "long ".repeat(2_000)));
+        let (status, receipt) = server.post("/v1/decisions", "", &note);
+        (status == 200).then(|| text(&receipt, "decision_id"))
+    };
+    let mut answered: Vec<String> = (0..20).filter_map(decide).collect();
+    assert_eq!(answered.len(), 20);
+    until(&server, "/log/checkpoint", |status, note| status == 200 && note.lines().nth(1) == Some("20"));
+    // Until nothing can be stored: what was answered before that is not signed yet, or is being signed.
+    answered.extend((100..130).filter_map(decide));
+    disk.fill();
+    answered.extend((1_000..2_000).map_while(decide));
+    server.said("the log cannot be signed or copied");
+    disk.make_room();
+    // It goes on by itself.
+    server.until(|status| status.contains("\"status\":\"ready\"") && !status.contains("\"log\":"));
+    for id in &answered {
+        until(&server, &format!("/v1/decisions/{id}/proof"), |status, _| status == 200);
+    }
+    server.until(|status| !status.contains("\"log\":"));
+    fsck(&format!("{}/log", server.base()));
+    fsck(public);
+    drop(server);
+    let store = home.store();
+    done(home.path(), &["log", "fsck", "--store", store.to_str().unwrap()]);
+    are_there(&Server::start(&home, &[]), &answered);
 }
 
 fn are_there(server: &Server, ids: &[String]) {

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "stories and helpers of tests fail by panicking")]
 
 mod copies;
+mod crash;
 mod keeping;
 mod mirrors;
 mod samples;

@@ -11,6 +11,7 @@ use proofmark_store::{CheckedStore, Wrong as WrongRow};
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::paint::{Paint, printable};
+use crate::report::count;
 
 /// Copy the store to another place, verify all of it, limit what a worker can do with it, or accept what it lost
 #[derive(Subcommand)]
@@ -41,13 +42,12 @@ fn shown(paint: Paint, wrong: &WrongRow) -> String {
 /// What a store has, in words.
 fn contents(checked: &CheckedStore) -> String {
     let CheckedStore { receipts, chains, decisions, sessions, entries, .. } = *checked;
-    let count = |number: u64, one: &str, many: &str| format!("{number} {}", if number == 1 { one } else { many });
     format!(
         "{} ({}), {}, {} of {}",
-        count(receipts, "receipt", "receipts"),
-        count(chains, "chain", "chains"),
-        count(decisions, "decision", "decisions"),
-        count(entries, "entry", "entries"),
-        count(sessions, "session", "sessions"),
+        count(receipts, "receipt"),
+        count(chains, "chain"),
+        count(decisions, "decision"),
+        count(entries, "entry"),
+        count(sessions, "session"),
     )
 }

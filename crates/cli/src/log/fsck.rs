@@ -18,6 +18,7 @@ use crate::options::StoreAt;
 use crate::out;
 use crate::paint::{Paint, printable};
 use crate::progress::{Progress, Work};
+use crate::report::count;
 
 /// Recompute a log: every entry, every tile, and what was signed
 ///
@@ -72,9 +73,9 @@ impl Fsck {
             let word = if is_sound { paint.good("sound") } else { paint.bad("faults") };
             writeln!(
                 out,
-                "{word} {}\n  {} entries compared with a signed checkpoint",
+                "{word} {}\n  {} compared with a signed checkpoint",
                 printable(&name),
-                audit.entries
+                count(audit.entries, "entry")
             )?;
         }
         Ok(audit.answer().into())

@@ -19,6 +19,7 @@ use crate::logs::LogTrust;
 use crate::options::{StoreAt, Unlock};
 use crate::out;
 use crate::paint::{Paint, printable};
+use crate::report::count;
 
 /// Copy a log into a folder, as files that any web server can serve
 ///
@@ -109,8 +110,9 @@ impl Mirror {
             Ok(Mirrored { before, entries }) => {
                 writeln!(
                     out,
-                    "{}: {entries} entries, {} of them new",
+                    "{}: {}, {} of them new",
                     printable(&name),
+                    count(entries, "entry"),
                     entries.saturating_sub(before)
                 )?;
                 Ok(Exit::Yes)

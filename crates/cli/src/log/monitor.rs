@@ -27,6 +27,7 @@ use crate::logs::LogTrust;
 use crate::options::{StoreAt, duration};
 use crate::out;
 use crate::paint::printable;
+use crate::report::count;
 
 /// The longest pause between two looks.
 const MAX_PAUSE: Duration = Duration::from_secs(86_400);
@@ -209,7 +210,7 @@ impl Monitor {
             let line = object! { "log": origin.as_str(), "entries": size, "new": size.saturating_sub(before) };
             out.json(&line.to_text())?;
         } else {
-            writeln!(out, "{}: {size} entries, {} of them new", printable(origin), size.saturating_sub(before))?;
+            writeln!(out, "{}: {}, {} of them new", printable(origin), count(size, "entry"), size.saturating_sub(before))?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Text for people: what did not pass comes with all that explains it, and what passed is a count.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::io::{self, Write};
 
 use proofmark_checks::same_error;
@@ -226,8 +227,12 @@ fn count_more(more: usize) -> String {
 }
 
 /// A number and what is counted.
-pub(crate) fn count(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+pub(crate) fn count<N: Display + PartialEq + From<u8>>(number: N, what: &str) -> String {
+    match what.strip_suffix("ry") {
+        _ if number == 1.into() => format!("1 {what}"),
+        Some(stem) => format!("{number} {stem}ries"),
+        None => format!("{number} {what}s"),
+    }
 }
 
 /// Cases that fail for the same cause.

@@ -211,10 +211,11 @@ fn a_group_that_fails_leaves_nothing() {
 
 #[test]
 fn a_group_that_gives_way_says_so_whatever_comes_behind() {
+    type Behind = fn(&mut Writing) -> Result<(), Fault>;
     const GIVE_WAY: &str = "DO $$ BEGIN RAISE 'could not serialize' USING ERRCODE = '40001'; END $$";
     let Some(theirs) = server::database() else { return };
     // What the server has not prepared yet, and does not prepare after an error.
-    let behind: [fn(&mut Writing) -> Result<(), Fault>; 3] = [
+    let behind: [Behind; 3] = [
         |ours| ours.ask(&[Question::alone("SELECT 7", [])]).map(drop),
         |ours| ours.tell((0..40).map(|number| insert(&number.to_string())).collect()),
         Writing::commit,

@@ -210,7 +210,13 @@ impl Monitor {
             let line = object! { "log": origin.as_str(), "entries": size, "new": size.saturating_sub(before) };
             out.json(&line.to_text())?;
         } else {
-            writeln!(out, "{}: {}, {} of them new", printable(origin), count(size, "entry"), size.saturating_sub(before))?;
+            writeln!(
+                out,
+                "{}: {}, {} of them new",
+                printable(origin),
+                count(size, "entry"),
+                size.saturating_sub(before)
+            )?;
         }
         Ok(())
     }

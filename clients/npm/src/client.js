@@ -63,7 +63,7 @@ export class Client {
    *
    * @template {boolean} [B=false]
    * @param {object} request docs/requests.md
-   * @param {WriteOptions & { chain?: string, background?: B }} [options]
+   * @param {WriteOptions & { chain?: string | undefined, background?: B }} [options]
    * @returns {Promise<B extends true ? Job : Receipt>}
    */
   async verify(request, { chain, background, timeoutMs = VERIFY_TIMEOUT_MS, ...options } = {}) {

@@ -60,7 +60,7 @@ export class Local {
    * Verifies work, and returns its receipt.
    *
    * @param {object} request docs/requests.md
-   * @param {CallOptions & { chain?: string }} [options]
+   * @param {CallOptions & { chain?: string | undefined }} [options]
    * @returns {Promise<Receipt>}
    */
   async verify(request, { chain, timeoutMs = VERIFY_TIMEOUT_MS, ...options } = {}) {

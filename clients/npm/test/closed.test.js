@@ -10,7 +10,7 @@ import { approvals, guardedTools } from "proofmark/ai";
 import { guardHooks } from "proofmark/claude-agent-sdk";
 import { guardedTools as guardedFunctions } from "proofmark/openai-agents";
 
-import { BINARY, bodyOf, fake, folder, recorded, serve } from "./support.js";
+import { BINARY, bodyOf, fake, folder, gone, json, recorded, serve } from "./support.js";
 
 const INPUT = { amount: 20, ticket: "T-1" };
 
@@ -50,13 +50,10 @@ function between(reply, client) {
   }, client);
 }
 
-const json = (response, text, status = 200) => response.writeHead(status, { "content-type": "application/json" }).end(text);
-
 test("the server is gone", async () => {
-  const gone = await serve();
-  await gone.stop();
-  assert.match((await refused(new Guard(gone.agent))).message, /does not answer/);
-  assert.equal((await refused(new Guard(gone.agent))).cause.code, "unreachable");
+  const { message, cause } = await refused(new Guard(new Client({ baseUrl: await gone() })));
+  assert.match(message, /does not answer/);
+  assert.equal(cause.code, "unreachable");
 });
 
 test("the connection ends before the answer", async () => {

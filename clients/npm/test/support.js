@@ -97,6 +97,35 @@ export async function fake(handler) {
   return `http://127.0.0.1:${server.address().port}`;
 }
 
+/** An address at which nothing answers any more. */
+export async function gone() {
+  const server = createServer();
+  await new Promise(resolve => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address();
+  await new Promise(resolve => server.close(resolve));
+  return `http://127.0.0.1:${port}`;
+}
+
+/** Answers with JSON, or with what looks like it to a client. */
+export const json = (response, text, status = 200) => response.writeHead(status, { "content-type": "application/json" }).end(text);
+
+const ALLOWS = '{"outcome": "allow", "safe_to_execute": true, "verdict": "pass"}';
+const fakes = handlers => Promise.all(handlers.map(async handler => ({ baseUrl: await fake((_, response) => handler(response)) })));
+
+/** What makes clients of servers that give no answer which counts, by what is wrong with it. Nothing may run, or pass, after it. */
+export const UNANSWERED = {
+  "the server is gone": async () => [{ baseUrl: await gone() }, ...await fakes([response => response.destroy()])],
+  "the answer is late": async () => {
+    const late = await fakes([() => {}, response => response.writeHead(200, { "content-type": "application/json" }).write(ALLOWS)]);
+    return late.map(client => ({ ...client, timeoutMs: 50 }));
+  },
+  "the answer is malformed": () => fakes(["", "{}", ALLOWS, "<p>allow"].map(text => response => json(response, text))),
+  "the answer is an error": () => fakes([
+    response => json(response, ALLOWS, 500),
+    response => json(response, '{"error": {"code": "forbidden", "message": "The server refuses this key.", "retryable": false}}', 403),
+  ]),
+};
+
 /** The body of a request. */
 export async function bodyOf(request) {
   const chunks = [];

@@ -19,11 +19,12 @@ import { Local } from "../local.js";
  * @property {string | undefined} [home] where the command keeps receipts and keys
  * @property {string | undefined} [binary] the command
  * @property {string | undefined} [chain] the chain that the receipt becomes part of
+ * @property {number | undefined} [timeoutMs] how long a verification may take
  * @property {string | readonly string[] | undefined} [trusted] whose receipts count: the text of public key files, or signer ids
  */
 
 /** What the `config` of the assertion may have. */
-const OPTIONS = ["request", "url", "home", "binary", "chain", "trusted"];
+const OPTIONS = ["request", "url", "home", "binary", "chain", "timeoutMs", "trusted"];
 
 /**
  * Verifies an output: `{type: javascript, value: "package:proofmark/promptfoo:verified", config: {request: sort.json}}`.
@@ -37,10 +38,10 @@ const OPTIONS = ["request", "url", "home", "binary", "chain", "trusted"];
  */
 export async function verified(output, { config }) {
   if (typeof output !== "string") throw new TypeError("the output is not a text, so it cannot be verified");
-  const { request, chain, trusted, ...from } = options(config);
+  const { request, chain, timeoutMs, trusted, ...from } = options(config);
   const asked = { ...await read(request), output: { content: output } };
   const verifier = from.url === undefined ? new Local(from) : new Client({ baseUrl: from.url });
-  const receipt = await verifier.verify(asked, chain === undefined ? {} : { chain });
+  const receipt = await verifier.verify(asked, { chain, timeoutMs });
   await check(receipt, output, trusted === undefined ? [] : trustedSigners(trusted));
   return graded(receipt);
 }

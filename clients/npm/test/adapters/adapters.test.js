@@ -5,20 +5,19 @@ import { before, describe, test } from "node:test";
 
 import { Client, Guard, Local } from "proofmark";
 
-import { BINARY, fake, homeWithReviewers, serve } from "../support.js";
+import { BINARY, UNANSWERED, fake, homeWithReviewers, json, serve } from "../support.js";
 import { HOSTS } from "./hosts.js";
 
 const ARGS = { amount: 20, ticket: "T-1" };
+const NO_DECISION = /was not executed, because there is no decision/;
 
-let server, gone;
+let server;
 const { home, policy } = homeWithReviewers();
 before(async () => {
-  [server, gone] = await Promise.all([serve(), serve()]);
-  await gone.stop();
+  server = await serve();
 });
 
 const guardOf = (decider = server.agent) => new Guard(decider, { agent: "bot", classes: { refund: "payment", mcp__shop__refund: "payment" } });
-const json = (response, text) => response.writeHead(200, { "content-type": "application/json" }).end(text);
 
 /** An error with all that it was made of: frameworks wrap it. */
 function causes(error) {
@@ -33,30 +32,18 @@ async function doesNotRun(host, guard, args = ARGS) {
   return String(said);
 }
 
-/** A guard that asks a server which answers so. */
-async function answeredBy(handler, options = {}) {
-  return guardOf(new Client({ baseUrl: await fake(handler), ...options }));
-}
-
 for (const [name, [host, skip]] of Object.entries(HOSTS)) {
   describe(name, { skip }, () => {
-    test("the server is gone", async () => {
-      assert.match(await doesNotRun(host, guardOf(gone.agent)), /was not executed, because there is no decision/);
-    });
-
-    test("the answer is late", async () => {
-      assert.match(await doesNotRun(host, await answeredBy(() => {}, { timeoutMs: 50 })), /was not executed, because there is no decision/);
-    });
-
-    test("the answer is malformed", async () => {
-      for (const text of ["", "{}", '{"outcome": "allow", "safe_to_execute": true}', "<p>allow"]) {
-        assert.match(await doesNotRun(host, await answeredBy((_, response) => json(response, text))), /was not executed, because there is no decision/, text);
-      }
-    });
+    for (const [what, clients] of Object.entries(UNANSWERED)) {
+      test(what, async () => {
+        for (const client of await clients()) assert.match(await doesNotRun(host, guardOf(new Client(client))), NO_DECISION);
+      });
+    }
 
     test("the answer is on another call", async () => {
       const { text } = await guardOf().check("refund", { ...ARGS, amount: 1 });
-      assert.match(await doesNotRun(host, await answeredBy((_, response) => json(response, text))), /was not executed, because there is no decision/);
+      const baseUrl = await fake((_, response) => json(response, text));
+      assert.match(await doesNotRun(host, guardOf(new Client({ baseUrl }))), NO_DECISION);
     });
 
     test("the guard itself fails", async () => {

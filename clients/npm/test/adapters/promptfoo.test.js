@@ -1,16 +1,16 @@
 /** The assertion for promptfoo, as promptfoo runs it. */
 
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { BINARY, SORT, fake, folder, proofmark, serve } from "../support.js";
+import { BINARY, SORT, UNANSWERED, fake, folder, json, proofmark, serve } from "../support.js";
 import { load, missing } from "./modules.js";
 
 const ASSERTION = `file://${fileURLToPath(import.meta.resolve("proofmark/promptfoo"))}:verified`;
-const GOOD = SORT.output.content, WRONG = "def sort_list(xs):\n    return xs\n";
+const GOOD = SORT.output.content, WRONG = "def sort_list(xs):\n    return xs\n", WORST = "def sort_list(xs):\n    return 1\n";
 /** The reason that promptfoo gives for what is neither right nor wrong. */
 const ERROR = 2;
 const { output: _, ...REQUEST } = SORT;
@@ -61,6 +61,13 @@ describe("promptfoo", { skip: missing("promptfoo") }, () => {
     assert.match(result.componentResults[0].reason, /^basic: fail\nat \[0\]/);
   });
 
+  test("an output that fails all checks has no score", async () => {
+    for (const config of [local(), { url: server.baseUrl }]) {
+      const { success, score, isError } = await evaluated(WORST, config);
+      assert.deepEqual([success, score, isError], [false, 0, false]);
+    }
+  });
+
   test("a server verifies, too", async () => {
     assert.equal((await evaluated(GOOD, { url: server.baseUrl, trusted: server.signer() })).success, true);
     assert.equal((await evaluated(WRONG, { url: server.baseUrl })).score, 0.5);
@@ -80,19 +87,37 @@ describe("promptfoo", { skip: missing("promptfoo") }, () => {
     for (const request of [undefined, {}, [], "absent.json", SORT]) await isNotVerified(GOOD, local({ request }));
     assert.match(await isNotVerified(GOOD, local({ polcy: "a" })), /unknown `config\.polcy`/);
     assert.match(await isNotVerified({ text: GOOD }, local()), /is not a text/);
-    await isNotVerified(GOOD, { binary: "/does/not/exist" });
-    const gone = await serve();
-    await gone.stop();
-    await isNotVerified(GOOD, { url: gone.baseUrl });
+  });
+
+  for (const [what, clients] of Object.entries(UNANSWERED)) {
+    test(what, async () => {
+      for (const { baseUrl, timeoutMs } of await clients()) {
+        assert.match(await isNotVerified(GOOD, { url: baseUrl, timeoutMs }), /the (server|answer)/i);
+      }
+    });
+  }
+
+  test("the command gives no receipt", async () => {
+    const binary = join(folder(), "proofmark");
+    assert.match(await isNotVerified(GOOD, local({ binary })), /failed to run/);
+    for (const [script, timeoutMs, said] of [
+      ["exec sleep 60", 100, /has not answered within 100 ms/],
+      ["echo pass", undefined, /has ended with 0/],
+      ["echo '{\"receipt_id\": \"1\", \"verdict\": \"pass\"}'", undefined, /is not a valid receipt/],
+    ]) {
+      writeFileSync(binary, `#!/bin/sh\n${script}\n`);
+      chmodSync(binary, 0o755);
+      assert.match(await isNotVerified(GOOD, local({ binary, timeoutMs })), said);
+    }
   });
 
   test("an answer that is not a receipt on the output is an error", async () => {
     const receipt = await server.agent.verify(SORT);
-    for (const answer of [{}, { verdict: "pass" }, { ...receipt, verdict: "partial" }, { ...receipt, signature: undefined }]) {
-      const url = await fake((_, response) => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer)));
-      await isNotVerified(GOOD, { url });
+    const answering = answer => fake((_, response) => json(response, JSON.stringify(answer)));
+    for (const answer of [{ ...receipt, verdict: "partial" }, { ...receipt, signature: undefined }]) {
+      await isNotVerified(GOOD, { url: await answering(answer) });
     }
-    const url = await fake((_, response) => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(receipt)));
+    const url = await answering(receipt);
     assert.match(await isNotVerified(WRONG, { url }), /on another output/);
     assert.equal((await evaluated(GOOD, { url })).success, true);
   });

@@ -1,7 +1,7 @@
 /** The decisions on the calls of a host. Some hosts ask twice: first whether a person has to approve a call, and again before it runs. */
 
 import { hasExpired } from "./decision.js";
-import { NoDecision } from "./not_allowed.js";
+import { NoDecision, NotAllowed } from "./not_allowed.js";
 import { snapshot } from "./snapshot.js";
 
 /** @typedef {import("./decision.js").Decision} Decision */
@@ -46,15 +46,21 @@ class Calls {
   }
 
   /**
-   * Decides on a call that does not run yet. The decision is kept, for one `check` of the same call.
+   * Decides on a call that does not run yet. A decision that allows it is kept, for one `check` of the same call.
    *
    * @param {string} tool @param {unknown} args @param {CallOptions} options
-   * @throws {import("./not_allowed.js").NotAllowed}
+   * @returns {Promise<NotAllowed | undefined>} why it is not allowed
    */
   async ask(tool, args, options) {
-    const decision = await this.#checked(tool, args, options);
-    const key = keyOf(tool, decision.args, options.callId);
-    if (key !== undefined) remember(this.#kept, key, { decision, at: performance.now() });
+    try {
+      const decision = await this.#checked(tool, args, options);
+      const key = keyOf(tool, decision.args, options.callId);
+      if (key !== undefined) remember(this.#kept, key, { decision, at: performance.now() });
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof NotAllowed)) throw error;
+      return error;
+    }
   }
 
   /**
@@ -62,7 +68,7 @@ class Calls {
    *
    * @param {string} tool @param {unknown} args @param {CallOptions} options
    * @returns {Promise<Decision>} its `args` are what may be executed, once
-   * @throws {import("./not_allowed.js").NotAllowed}
+   * @throws {NotAllowed}
    */
   async check(tool, args, options) {
     return this.#taken(keyOf(tool, args, options.callId)) ?? this.#checked(tool, args, options);

@@ -2,7 +2,7 @@
 
 import { callsOf } from "../calls.js";
 import { copyWith } from "../copy.js";
-import { NeedsReview, NotAllowed, endsRun } from "../not_allowed.js";
+import { NeedsReview, endsRun } from "../not_allowed.js";
 
 /** @typedef {import("../guard.js").Guard} Guard */
 /** @typedef {{ toolCallId?: string, abortSignal?: AbortSignal | undefined }} ToolOptions */
@@ -39,14 +39,10 @@ export function approvals(guard) {
    * @returns {Promise<"not-applicable" | { type: "denied" | "user-approval", reason: string }>}
    */
   return async ({ toolCall: { toolName, toolCallId, input } }) => {
-    try {
-      await calls.ask(toolName, input, { callId: toolCallId });
-    } catch (error) {
-      if (error instanceof NeedsReview) return { type: "user-approval", reason: error.message };
-      if (error instanceof NotAllowed && !endsRun(error)) return { type: "denied", reason: error.message };
-      throw error;
-    }
-    return "not-applicable";
+    const refusal = await calls.ask(toolName, input, { callId: toolCallId });
+    if (refusal === undefined) return "not-applicable";
+    if (endsRun(refusal)) throw refusal;
+    return { type: refusal instanceof NeedsReview ? "user-approval" : "denied", reason: refusal.message };
   };
 }
 

@@ -75,21 +75,16 @@ function steps(guard, tool) {
       return await tool.invoke(context, JSON.stringify(found.decision.args), details);
     } catch (error) {
       // No guardrail sees a call that threw, and what it did until then has happened.
-      await report(call);
+      await after({ toolCall: call });
       throw error;
     }
   };
 
-  /** @param {object} call */
-  const report = async call => {
-    const decision = begun.get(call);
-    begun.delete(call);
-    if (decision !== undefined) await guard.report(decision);
-  };
-
-  /** @param {GuardrailData} data */
+  /** @param {{ toolCall: object }} data */
   const after = async ({ toolCall }) => {
-    await report(toolCall);
+    const decision = begun.get(toolCall);
+    begun.delete(toolCall);
+    if (decision !== undefined) await guard.report(decision);
     return { behavior: { type: "allow" } };
   };
 
@@ -98,18 +93,11 @@ function steps(guard, tool) {
 
 /** @param {Guard} guard @param {any} tool */
 function needsApproval(guard, tool) {
-  const calls = callsOf(guard);
   /** @param {unknown} context @param {unknown} args @param {string} [callId] */
   return async (context, args, callId) => {
     if (await tool.needsApproval?.(context, args, callId)) return true;
-    try {
-      await calls.ask(tool.name, args, { callId });
-    } catch (error) {
-      if (error instanceof NeedsReview) return true;
-      // The guardrail decides again, and tells the model why.
-      if (!(error instanceof NotAllowed)) throw error;
-    }
-    return false;
+    // After another refusal the guardrail decides again, and tells the model why.
+    return await callsOf(guard).ask(tool.name, args, { callId }) instanceof NeedsReview;
   };
 }
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { BINARY, SORT, UNANSWERED, fake, folder, json, proofmark, serve } from "../support.js";
+import { BINARY, SORT, UNANSWERED, fake, folder, gone, json, proofmark, serve } from "../support.js";
 import { load, missing } from "./modules.js";
 
 const ASSERTION = `file://${fileURLToPath(import.meta.resolve("proofmark/promptfoo"))}:verified`;
@@ -26,10 +26,10 @@ describe("promptfoo", { skip: missing("promptfoo") }, () => {
   });
 
   /** What promptfoo makes of an output. */
-  async function evaluated(output, config) {
+  async function evaluated(output, config, { threshold, ...assertion } = {}) {
     const suite = {
       writeLatestResults: false, prompts: [async () => "sort"], providers: [async () => ({ output })],
-      tests: [{ assert: [{ type: "javascript", value: ASSERTION, config: { request: REQUEST, ...config } }] }],
+      tests: [{ threshold, assert: [{ type: "javascript", value: ASSERTION, config: { request: REQUEST, ...config }, ...assertion }] }],
     };
     const { results } = await (await promptfoo.evaluate(suite, { cache: false, showProgressBar: false })).toEvaluateSummary();
     assert.equal(results.length, 1);
@@ -40,8 +40,8 @@ describe("promptfoo", { skip: missing("promptfoo") }, () => {
   const local = more => ({ home, binary: BINARY, ...more });
 
   /** An output that could not be verified has neither passed nor failed. */
-  async function isNotVerified(output, config) {
-    const { success, isError, error } = await evaluated(output, config);
+  async function isNotVerified(output, config, more) {
+    const { success, isError, error } = await evaluated(output, config, more);
     assert.deepEqual([success, isError], [false, true], error);
     return error;
   }
@@ -96,6 +96,14 @@ describe("promptfoo", { skip: missing("promptfoo") }, () => {
       }
     });
   }
+
+  test("nothing in a test lets an output pass that could not be verified", async () => {
+    const url = await gone();
+    for (const more of [{ weight: 0 }, { type: "not-javascript" }, { threshold: 0 }]) {
+      assert.equal((await evaluated(WRONG, local(), more)).success, true);
+      await isNotVerified(GOOD, { url }, more);
+    }
+  });
 
   test("the command gives no receipt", async () => {
     const binary = join(folder(), "proofmark");

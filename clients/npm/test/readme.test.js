@@ -45,6 +45,13 @@ async function runs(name, file, env) {
   assert.match(said, pattern(outputs[name]));
 }
 
+test("no link leads to a file, which npm does not show", () => {
+  for (const page of [README, read(join(PACKAGE, "ADAPTERS.md"))]) {
+    const targets = Array.from(page.matchAll(/\]\(([^)]*)\)/g), ([, target]) => target);
+    assert.deepEqual(targets.filter(target => !/^(#|https:)/.test(target)), []);
+  }
+});
+
 test("the first function", { skip: !(COMPILER && existsSync(COMPILER)) && "PROOFMARK_NODE_MODULES names no TypeScript" }, async () => {
   assert.ok(files["refund.ts"].trimEnd().split("\n").length <= 10);
   const done = spawnSync(process.execPath, [COMPILER, ...OPTIONS, "refund.ts"], { cwd: place });

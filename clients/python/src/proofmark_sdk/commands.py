@@ -16,13 +16,27 @@ from .documents import Json, canonical, read_json
 from .errors import NotLocal, ProofmarkError
 from .operation import Operation
 from .process import Ended
-from .types import Acceptance, AnyReceipt, Attempt, DecisionReceipt, PlainRequest, Receipt, VerificationRequest
+from .types import (
+    Acceptance,
+    AnyReceipt,
+    Attempt,
+    ChainPage,
+    DecisionEntry,
+    DecisionPage,
+    DecisionReceipt,
+    PlainRequest,
+    Receipt,
+    Reported,
+    Reviewed,
+    ReviewRequest,
+    VerificationRequest,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_WAITING = 1000
-"""The decisions that are looked at for one that waits."""
+"""The decisions that wait of which one answer has, and among which one is looked for."""
 _ID = re.compile(r"[0-9a-fA-F-]{36}")
 
 
@@ -60,6 +74,28 @@ class Command(Operation[T]):
             yield [*self.arguments, *options]
 
 
+class LocalDecision(DecisionEntry):
+    """A stored decision in local mode, where `reviews` is empty."""
+
+    waits: bool
+    """Whether it waits for a review."""
+
+
+@dataclass(frozen=True)
+class Steps(Operation[T]):
+    """A command, and what is carried out next with its answer."""
+
+    first: Command[Any]
+    then: Callable[[Any], Operation[T]]
+
+
+@dataclass(frozen=True)
+class Known(Operation[T]):
+    """An answer that needs no command."""
+
+    answer: T
+
+
 def _needs_server(call: Callable[P, Operation[T]], instead: str) -> Callable[P, Command[T]]:
     """A method that only a server has: it has the signature of `call`, and raises `NotLocal`, which says what to do instead."""
 
@@ -73,11 +109,6 @@ def _needs_server(call: Callable[P, Operation[T]], instead: str) -> Callable[P, 
 
 submit = _needs_server(calls.submit, "use `verify`")
 job = _needs_server(calls.job, "`verify` returns the receipt")
-decision = _needs_server(calls.decision, "`proofmark decision show ID` shows it")
-report = _needs_server(calls.report, "nothing compares executions with decisions here")
-reviews = _needs_server(calls.reviews, "`proofmark decision list --waiting` lists them")
-review = _needs_server(calls.review, "`proofmark decision approve ID` and `deny` sign with the key of a reviewer")
-chain = _needs_server(calls.chain, "`proofmark receipt export --chain NAME` prints it")
 redeem = _needs_server(calls.redeem, "only a server knows who comes first")
 
 
@@ -91,8 +122,7 @@ def verify(
     """Runs a request, and returns its receipt. A `fail` is an answer, too."""
     if idempotency_key is not None:
         raise NotLocal("verify(idempotency_key=…)", "each call runs the request")
-    options = () if chain is None else ("--chain", chain)
-    return Command(("verify", "-", "--json", *options), _receipt, canonical(request), here=True, wait=wait)
+    return Command(("verify", "-", "--json", *_options(chain=chain)), _receipt, canonical(request), here=True, wait=wait)
 
 
 def accept(run: str, step: str, attempt: Attempt, *, begun_by: str | None = None) -> Command[Acceptance]:
@@ -107,10 +137,9 @@ def accept(run: str, step: str, attempt: Attempt, *, begun_by: str | None = None
         files["--trace"] = canonical(attempt["trace"])
     if "context" in attempt:
         files["--context"] = canonical(attempt["context"])
-    number = ("--attempt", str(attempt["attempt"])) if "attempt" in attempt else ()
-    options = ("--step", step, "--run", run, "--response", "-", "--json", *number)
+    options = _options(step=step, run=run, attempt=attempt.get("attempt"))
     given = attempt["response"].encode()
-    return Command(("workflow", "accept", *options), _document, given, files)
+    return Command(("workflow", "accept", "--response=-", "--json", *options), _document, given, files)
 
 
 def decide(request: PlainRequest, *, policy: str | None = None, idempotency_key: str | None = None) -> Command[DecisionReceipt]:
@@ -127,19 +156,121 @@ def ask(request: PlainRequest, policy: str | None) -> Command[bytes]:
 
 def reviewed(decision_id: str, decided_at: str) -> Command[bool]:
     """Whether the decision has stopped waiting for a person."""
-    arguments = ("decision", "list", "--waiting", "--since", decided_at, "--limit", str(MAX_WAITING), "--json")
-    return Command(arguments, lambda ended: decision_id not in _waiting(ended))
+    return _waiting(lambda waiting: decision_id not in {one["decision_id"] for one in waiting}, since=decided_at)
+
+
+def decision(decision_id: str) -> Steps[LocalDecision]:
+    """A decision, and whether it waits for a review. Its reviews are not listed."""
+
+    def with_waiting(receipt: DecisionReceipt) -> Command[LocalDecision]:
+        # The newest decision on an action is the one that waits.
+        def read(waiting: list[DecisionReceipt]) -> LocalDecision:
+            return {**_entry(receipt), "waits": any(_action(one) == _action(receipt) for one in waiting)}
+
+        return _waiting(read, since=receipt["binding"]["decided_at"])
+
+    return Steps(Command(("decision", "show", "--json", _id(decision_id)), _decision_receipt), with_waiting)
+
+
+def report(
+    decision_id: str,
+    *,
+    executed: bool,
+    args: Json = None,
+    error: str | None = None,
+    idempotency_key: str | None = None,
+) -> Known[Reported]:
+    """Does nothing: only a server compares executions with decisions."""
+    return Known({"accepted": False, "findings": []})
+
+
+def reviews(
+    *,
+    whose: str | None = None,
+    environment: str | None = None,
+    amount: float | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    limit: int | None = None,
+    after: str | None = None,
+) -> Command[DecisionPage]:
+    """The decisions that wait for a review, at most 1,000, newest first, without their facts."""
+    if whose not in (None, "all"):
+        raise NotLocal("reviews(whose=…)", "`proofmark decision list --mine --key KEY` lists those that a key can review")
+    if after is not None:
+        raise NotLocal("reviews(after=…)", "one answer has all of them, up to `limit`")
+
+    def read(waiting: list[DecisionReceipt]) -> DecisionPage:
+        return {"decisions": [_entry(receipt) for receipt in waiting], "next": None}
+
+    return _waiting(read, limit=limit, environment=environment, amount=amount, since=since, until=until)
+
+
+def review(decision_id: str, review: ReviewRequest, *, key: str | os.PathLike[str]) -> Command[Reviewed]:
+    """Approves or denies the action of a decision, with the `key` of a reviewer.
+
+    It is the name of a key, or a file: a text with a `/`, or a `Path`.
+    """
+    for name in ("scope", "shown", "passkey"):
+        if name in review:
+            raise NotLocal(f"review with `{name}`", "`proofmark decision approve --help` says what there is")
+    verdict = review["verdict"]
+    if verdict not in ("approve", "deny"):
+        raise ValueError(f"`verdict` is `{verdict}`, and it is `approve` or `deny`")
+    file = key if isinstance(key, str) and os.sep not in key else os.path.abspath(key)
+    expires = f"{review['expires_in']}s" if "expires_in" in review else None
+    options = _options(key=file, note=review["note"], role=review.get("role"), expires=expires)
+    read = _approved if verdict == "approve" else _denied
+    return Command(("decision", verdict, "--yes", "--json", *options, _id(decision_id)), read)
 
 
 def receipt(receipt_id: str) -> Command[AnyReceipt]:
     """A stored receipt."""
-    if not _ID.fullmatch(receipt_id):
-        raise ValueError(f"`{receipt_id}` is not the id of a receipt")
-    return Command(("receipt", "export", receipt_id), lambda ended: cast(AnyReceipt, _receipt(ended)))
+    return Command(("receipt", "export", _id(receipt_id)), lambda ended: cast(AnyReceipt, _receipt(ended)))
+
+
+def chain(name: str) -> Steps[ChainPage]:
+    """The receipts of the chain with this name, first to last, and the signed head of the chain."""
+    of = _options(chain=name)
+
+    def with_head(receipts: list[AnyReceipt]) -> Command[ChainPage]:
+        def read(ended: Ended) -> ChainPage:
+            return {"chain": name, "head": _document(ended), "receipts": receipts, "next": None}
+
+        return Command(("receipt", "head", *of), read)
+
+    return Steps(Command(("receipt", "export", *of), _lines), with_head)
 
 
 def _decision(request: PlainRequest, policy: str | None, read: Callable[[Ended], T]) -> Command[T]:
     return Command(("decide", "-", "--json"), read, canonical(request), decides=True, policy=policy)
+
+
+def _waiting(read: Callable[[list[DecisionReceipt]], T], *, limit: int | None = None, **filters: Any) -> Command[T]:
+    options = _options(limit=MAX_WAITING if limit is None else limit, **filters)
+
+    def listed(ended: Ended) -> T:
+        try:
+            return read(_lines(ended))
+        except ProofmarkError as error:
+            # What waits still waits, so whoever waits for a review asks again.
+            raise ProofmarkError(error.code, error.message, True) from None
+        except (KeyError, TypeError):
+            raise ProofmarkError("malformed", "the output of the binary is not a list of decisions", True) from None
+
+    return Command(("decision", "list", "--waiting", "--json", *options), listed)
+
+
+def _options(**named: Any) -> tuple[str, ...]:
+    """Options as single words, so that no value is taken for an option."""
+    return tuple(f"--{name}={value}" for name, value in named.items() if value is not None)
+
+
+def _id(text: str) -> str:
+    """A whole id. Commands also take files, and the first digits of an id."""
+    if not _ID.fullmatch(text):
+        raise ValueError(f"`{text}` is not an id")
+    return text
 
 
 def _decided(ended: Ended) -> bytes:
@@ -148,6 +279,54 @@ def _decided(ended: Ended) -> bytes:
     if document.get("safe_to_execute") is not (ended.code == 0):
         raise ProofmarkError("malformed", f"the binary ended with {ended.code}, and its decision says something else")
     return ended.stdout
+
+
+def _decision_receipt(ended: Ended) -> DecisionReceipt:
+    document = _document(ended)
+    if "decision_id" not in document:
+        raise ProofmarkError("malformed", "the output of the binary is not a decision")
+    return cast(DecisionReceipt, document)
+
+
+def _entry(receipt: DecisionReceipt) -> DecisionEntry:
+    """What a receipt says of its decision. The binary prints neither the action, nor facts, nor reviews."""
+    return {
+        "decision_id": receipt["decision_id"],
+        "decided_at": receipt["binding"]["decided_at"],
+        "outcome": receipt["outcome"],
+        "mode": receipt["disposition"]["mode"],
+        "action_class": receipt["action_class"],
+        "agent": receipt["binding"]["agent"],
+        "action": None,
+        "facts": None,
+        "reviews": [],
+        "receipt": receipt,
+    }
+
+
+def _action(receipt: DecisionReceipt) -> tuple[Any, ...]:
+    """What a review is on: an action of an agent in an environment."""
+    binding = receipt["binding"]
+    return binding["action_hash"], binding["agent"], binding["environment"]
+
+
+def _approved(ended: Ended) -> Reviewed:
+    approval = _receipt(ended)
+    said = approval["metadata"]["approval"]
+    return {
+        "decision_id": said["decision_id"],
+        "verdict": "approved",
+        "reviewer": said["reviewer"]["id"],
+        "role": said["role"],
+        "note": said["note"],
+        "reviewed_at": approval["verified_at"],
+        "until": said["expires_at"],
+        "approval": approval,
+    }
+
+
+def _denied(ended: Ended) -> Reviewed:
+    return cast(Reviewed, {**_document(ended), "role": None, "approval": None})
 
 
 def _receipt(ended: Ended) -> Receipt:
@@ -196,10 +375,11 @@ def _message(stderr: bytes) -> str:
     return stderr.decode(errors="replace").strip().removeprefix("error: ")[:2000]
 
 
-def _waiting(ended: Ended) -> set[str]:
+def _lines(ended: Ended) -> list[Any]:
+    """The documents that the binary printed, one per line."""
     if ended.code != 0:
-        raise ProofmarkError("failed", _message(ended.stderr), True)
+        raise _refused(ended)
     try:
-        return {read_json(line)["decision_id"] for line in ended.stdout.splitlines() if line}
-    except (ValueError, KeyError, TypeError):
-        raise ProofmarkError("malformed", "the output of the binary is not a list of decisions", True) from None
+        return [read_json(line) for line in ended.stdout.splitlines() if line]
+    except ValueError:
+        raise ProofmarkError("malformed", "the output of the binary is not JSON") from None

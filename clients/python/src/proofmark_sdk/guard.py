@@ -11,7 +11,6 @@ from typing import Any, ParamSpec, TypeVar, cast, overload
 from .arguments import Arguments, is_async
 from .asking import Asked, Asking, Backend, Classes, ContextOf
 from .decision import Decision
-from .errors import NotLocal
 from .flow import later, now
 from .local import AsyncLocal, Local
 from .not_allowed import NotAllowed
@@ -153,12 +152,10 @@ class Guard:
     def report(self, decision: Decision, *, error: BaseException | None = None) -> None:
         """Reports that the action of `decision` was executed; with `error`, that it failed.
 
-        Local mode has no reports. A report that cannot be made is a warning in the log, and changes nothing.
+        In local mode this does nothing. A report that cannot be made is a warning in the log, and changes nothing.
         """
         try:
             now(self._client, self._asking.report(decision, error))
-        except NotLocal:
-            return
         except Exception as failure:
             _not_reported(decision, failure)
 
@@ -166,8 +163,6 @@ class Guard:
         """As `report`."""
         try:
             await later(self._client, self._asking.report(decision, error))
-        except NotLocal:
-            return
         except Exception as failure:
             _not_reported(decision, failure)
 

@@ -8,12 +8,12 @@ import os
 import shutil
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NoReturn, TypeVar, Union
+from typing import Any, NoReturn, TypeVar, Union, cast
 
 from . import commands
-from .commands import Command
+from .commands import Command, Known, Steps
 from .errors import NotLocal, ProofmarkError
-from .operation import AsyncMethod, Method
+from .operation import AsyncMethod, Method, Operation
 from .process import run
 
 T = TypeVar("T")
@@ -45,7 +45,14 @@ class _Binary:
         """`None`: only a server has pages."""
         return
 
-    def _run(self, command: Command[T]) -> T:
+    def _run(self, operation: Operation[T]) -> T:
+        if isinstance(operation, Known):
+            return cast(T, operation.answer)
+        if isinstance(operation, Steps):
+            return cast(T, self._run(operation.then(self._run(operation.first))))
+        return self._answer(cast("Command[T]", operation))
+
+    def _answer(self, command: Command[T]) -> T:
         policy = ("--policy", self._policy_of(command.policy)) if command.decides else ()
         # In another folder, a file with the name of an id could be taken in place of the id.
         folder = None if command.here else os.sep
@@ -93,9 +100,9 @@ class Local(_Binary):
     chain = Method(commands.chain)
     redeem = Method(commands.redeem)
 
-    def send(self, command: Command[T]) -> T:
+    def send(self, operation: Operation[T]) -> T:
         """Runs the binary, and reads what it prints."""
-        return self._run(command)
+        return self._run(operation)
 
     def events(self, job_id: str) -> NoReturn:
         """Needs a server."""
@@ -127,9 +134,9 @@ class AsyncLocal(_Binary):
     chain = AsyncMethod(commands.chain)
     redeem = AsyncMethod(commands.redeem)
 
-    async def send(self, command: Command[T]) -> T:
+    async def send(self, operation: Operation[T]) -> T:
         """Runs the binary, and reads what it prints."""
-        return await asyncio.to_thread(self._run, command)
+        return await asyncio.to_thread(self._run, operation)
 
     def events(self, job_id: str) -> NoReturn:
         """Needs a server."""

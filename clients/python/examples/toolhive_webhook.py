@@ -2,8 +2,8 @@
 
     TOOLHIVE_SECRET=… python3 toolhive_webhook.py 8701
 
-Configure it with `failure_policy: fail`, the same HMAC secret, and HTTPS in front of it. ToolHive does not say how a call
-ended, so no execution is reported.
+Configure it with `failure_policy: fail`, the same HMAC secret, and HTTPS in front of it. Its `timeout` has to be longer than
+`SECONDS_TO_DECIDE`. ToolHive does not say how a call ended, so no execution is reported.
 """
 
 import hashlib
@@ -19,10 +19,13 @@ from proofmark_sdk import Guard, Local, NotAllowed
 
 MAX_BYTES = 1 << 20
 MAX_AGE = 300
-SECONDS = 10
+# ToolHive waits 10 seconds for a webhook, unless it is told otherwise. Its failure policy counts after that, and the agent does not
+# read why. With `failure_policy: ignore` the call would even pass.
+SECONDS_TO_DECIDE = 5
+SECONDS_TO_READ = 3
 
 secret = os.environ.get("TOOLHIVE_SECRET", "").encode()
-guard = Guard(Local(policy=Path(__file__).parent / "policy.yaml"))
+guard = Guard(Local(policy=Path(__file__).parent / "policy.yaml", timeout=SECONDS_TO_DECIDE))
 
 
 def once(pairs):
@@ -51,7 +54,7 @@ def answered(asked):
 
 
 class Handler(BaseHTTPRequestHandler):
-    timeout = SECONDS
+    timeout = SECONDS_TO_READ
 
     def do_POST(self):
         length = int(self.headers.get("content-length", 0))

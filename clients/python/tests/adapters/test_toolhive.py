@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import importlib.util
 import json
 import os
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from conftest import Server
+from fake import Fake, Request, problem, response
+
+from proofmark_sdk import Client, Guard, Local
 
 WEBHOOK = Path(__file__).parents[2] / "examples/toolhive_webhook.py"
 SECRET = "a secret"
+SECONDS_OF_TOOLHIVE = 10
+"""How long ToolHive waits for a webhook, unless it is told otherwise."""
 
 
 @pytest.fixture(scope="module")
@@ -83,3 +93,78 @@ def test_it_does_not_start_without_a_secret(binary: str, tmp_path: Path) -> None
     env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "TOOLHIVE_SECRET": ""}
     done = subprocess.run([sys.executable, str(WEBHOOK), "0"], env=env, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and "TOOLHIVE_SECRET" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.fixture
+def webhook(binary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The webhook as a module, in which a test puts another guard."""
+    (tmp_path / "proofmark").symlink_to(binary)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("TOOLHIVE_SECRET", SECRET)
+    spec = importlib.util.spec_from_file_location("toolhive_webhook", WEBHOOK)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def does_not_pass(webhook: Any, guard: Any) -> str:
+    """Has the webhook asked about a call that the policy allows; returns what the agent is told."""
+    webhook.guard = guard
+    with ThreadingHTTPServer(("127.0.0.1", 0), webhook.Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            answer = asked(f"http://127.0.0.1:{server.server_port}", call(amount=20, ticket="T-1")).json()
+        finally:
+            server.shutdown()
+    assert answer["allowed"] is False
+    return str(answer["message"])
+
+
+def test_the_server_is_gone(webhook: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    assert "was not executed" in does_not_pass(webhook, Guard(Client(url)))
+
+
+def test_the_answer_is_late(webhook: Any, fake: Fake) -> None:
+    def nothing(request: Request) -> bytes:
+        fake.is_over.wait()
+        return b""
+
+    fake.reply = nothing
+    assert "was not executed" in does_not_pass(webhook, Guard(Client(fake.url, timeout=0.3)))
+
+
+def test_the_webhook_answers_before_toolhive_gives_up(webhook: Any, policy: Path, tmp_path: Path) -> None:
+    assert webhook.SECONDS_TO_READ + webhook.SECONDS_TO_DECIDE < SECONDS_OF_TOOLHIVE
+    assert webhook.guard._client._timeout == webhook.SECONDS_TO_DECIDE
+    slow = tmp_path / "slow"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.chmod(0o755)
+    said = does_not_pass(webhook, Guard(Local(policy=policy, home=tmp_path, binary=slow, timeout=0.3)))
+    assert "the binary has not answered within 0.3 seconds" in said
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        response(b"{}"),
+        response(b'{"outcome": "allow", "safe_to_execute": true}'),
+        response(b"<p>allow"),
+        problem("503 Service Unavailable", "busy"),
+    ],
+)
+def test_the_answer_is_malformed(webhook: Any, fake: Fake, answer: bytes) -> None:
+    fake.reply = lambda request: answer
+    assert "was not executed" in does_not_pass(webhook, Guard(Client(fake.url)))
+
+
+def test_the_answer_is_on_another_call(webhook: Any, fake: Fake, server: Server) -> None:
+    other = Guard(server.client()).check("refund", {"amount": 1, "ticket": "T-1"}).receipt
+    fake.reply = lambda request: response(json.dumps(other).encode())
+    assert "was not executed" in does_not_pass(webhook, Guard(Client(fake.url)))
+
+
+def test_the_guard_itself_fails(webhook: Any) -> None:
+    assert "There is no decision on it" in does_not_pass(webhook, None)

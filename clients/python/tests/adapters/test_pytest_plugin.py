@@ -118,6 +118,25 @@ def test_a_missing_program_is_a_usage_error(project: Path, env: dict[str, str], 
     assert done.returncode == 4 and "the program `proofmark` is not there" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "script",
+    ["exit 0", "kill -9 $$", "echo pass > $receipt", """echo '{"vrf_version": "1.0", "verdict": "fail"}' > $receipt"""],
+    ids=["nothing", "killed", "garbage", "another_verdict"],
+)
+def test_a_program_that_answers_wrongly_has_verified_nothing(
+    project: Path, env: dict[str, str], tmp_path: Path, script: str
+) -> None:
+    (project / "out.json").write_text('{"vrf_version":"1.0", "verdict": "pass"}')
+    program = tmp_path / "bin/proofmark"
+    program.unlink()
+    program.write_text(f"#!/bin/sh\nreceipt='{project / 'out.json'}'\n{script}\n")
+    program.chmod(0o755)
+    done = pytest_in(project, env, "--receipt=out.json")
+    assert done.returncode == 2, done.stdout + done.stderr
+    receipt = project / "out.json"
+    assert not receipt.exists() or b'"pass"' not in receipt.read_bytes()
+
+
 INTERRUPTED = """
 import fcntl, os, subprocess, sys, termios
 from pathlib import Path

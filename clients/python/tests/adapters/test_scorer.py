@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake import Fake, response
+from fake import Fake, Request, problem, response
 
 pytest.importorskip("inspect_ai", reason="`inspect_ai` is not installed")
 
@@ -99,3 +101,64 @@ def test_a_receipt_about_another_output_is_no_score(
     log = evaluate(AsyncClient(fake.url), SORTS_NOT if change is None else SORTS, tmp_path)
     assert (log.status, log.results) == ("error", None)
     assert log.error is not None and "about another output" in log.error.message
+
+
+def fails_the_sample(client: AsyncClient | AsyncLocal, folder: Path) -> str:
+    """Scores work that is right where nothing says so; returns why there is no score."""
+    log = evaluate(client, SORTS, folder)
+    assert (log.status, log.results) == ("error", None)
+    assert log.error is not None
+    return log.error.message
+
+
+def test_the_server_is_gone(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    assert "cannot be reached" in fails_the_sample(AsyncClient(url), tmp_path)
+
+
+def test_the_answer_is_late(fake: Fake, tmp_path: Path) -> None:
+    def nothing(request: Request) -> bytes:
+        fake.is_over.wait()
+        return b""
+
+    fake.reply = nothing
+    client = AsyncClient(fake.url, timeout=0.3)
+    client.verify = functools.partial(client.verify, wait=1)  # type: ignore[method-assign, assignment]
+    assert "has not answered" in fails_the_sample(client, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (response(b"{}"), "has no `vrf_version`"),
+        (response(b'{"verdict": "pass"}'), "has no `vrf_version`"),
+        (response(b"<p>pass"), "is not JSON"),
+        (problem("503 Service Unavailable", "busy"), "it is busy"),
+    ],
+)
+def test_the_answer_is_malformed(answer: bytes, said: str, fake: Fake, tmp_path: Path) -> None:
+    fake.reply = lambda request: answer
+    assert said in fails_the_sample(AsyncClient(fake.url), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("script", "said"), [("exit 0", "without a message"), ("echo pass", "is not JSON"), ("kill -9 $$", "without a message")]
+)
+def test_the_binary_answers_wrongly(script: str, said: str, tmp_path: Path) -> None:
+    binary = tmp_path / "proofmark"
+    binary.write_text(f"#!/bin/sh\n{script}\n")
+    binary.chmod(0o755)
+    assert said in fails_the_sample(AsyncLocal(home=tmp_path, binary=binary), tmp_path)
+
+
+@pytest.mark.parametrize("verdict", ["error", "passed", None])
+def test_another_verdict_is_no_score(verdict: Any, home: Path, binary: str, tmp_path: Path, fake: Fake) -> None:
+    request: Any = {**SUITE, "output": {"content": SORTS}}
+    receipt: Any = {**Local(home=home, binary=binary).verify(request), "verdict": verdict}
+    fake.reply = lambda request: response(json.dumps(receipt).encode())
+    log = evaluate(AsyncClient(fake.url), SORTS, tmp_path)
+    assert log.results is not None
+    [score] = log.results.scores
+    assert (score.scored_samples, score.unscored_samples) == (0, 1)
+    assert math.isnan(score.metrics["accuracy"].value)

@@ -133,7 +133,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/operating.md", "proofmark work --store postgres://proofmark_worker@db.example.org/proofmark"),
     ("docs/origins.md", "proofmark guard wrap .mcp.json --policy policy.yaml -- --session per-launch"),
     ("docs/origins.md", "proofmark hook install claude --policy policy.yaml -- --session per-launch"),
-    ("docs/packages.md", "pip install cargo-zigbuild ziglang"),
+    ("docs/packages.md", "pip install cargo-zigbuild ziglang 'hatchling>=1.27'"),
     ("docs/packages.md", "program=$(packaging/release/build.sh)"),
     ("docs/packages.md", "packaging/wheel.py \"$program\" release"),
     ("docs/packages.md", "packaging/release/archive.sh \"$program\" release"),

@@ -19,8 +19,8 @@ from proofmark_sdk import Guard, Local, NotAllowed
 
 MAX_BYTES = 1 << 20
 MAX_AGE = 300
-# ToolHive waits 10 seconds for a webhook, unless it is told otherwise. Its failure policy counts after that, and the agent does not
-# read why. With `failure_policy: ignore` the call would even pass.
+# ToolHive waits 10 seconds for a webhook, unless it is told otherwise. After that its failure policy decides, and with
+# `failure_policy: ignore` the call passes.
 SECONDS_TO_DECIDE = 5
 SECONDS_TO_READ = 3
 

@@ -54,6 +54,37 @@ def _langchain(guard: Guard, args: Args, ran: Ran, is_async: bool) -> str:
     return next(str(message.content) for message in done["messages"] if isinstance(message, ToolMessage))
 
 
+def tool_node(guard: Guard, args: Args, ran: Ran) -> str:
+    return _tool_node(guard, args, ran, is_async=False)
+
+
+def tool_node_async(guard: Guard, args: Args, ran: Ran) -> str:
+    return _tool_node(guard, args, ran, is_async=True)
+
+
+def _tool_node(guard: Guard, args: Args, ran: Ran, is_async: bool) -> str:
+    """A graph of LangGraph without an agent of LangChain."""
+    from langchain_core.messages import AIMessage
+    from langchain_core.tools import tool
+    from langgraph.graph import START, MessagesState, StateGraph
+    from langgraph.prebuilt import ToolNode
+
+    from proofmark_sdk.adapters.langchain import GuardMiddleware
+
+    @tool
+    def refund(amount: int, ticket: str = "none") -> str:
+        """Refunds."""
+        ran.append({"amount": amount, "ticket": ticket})
+        return f"refunded {amount}"
+
+    guarded = GuardMiddleware(guard)
+    node = ToolNode([refund], wrap_tool_call=guarded.wrap_tool_call, awrap_tool_call=guarded.awrap_tool_call)
+    graph = StateGraph(MessagesState).add_node("tools", node).add_edge(START, "tools").compile()
+    asked: Any = {"messages": [AIMessage("", tool_calls=[{"name": "refund", "args": args, "id": "call-1"}])]}
+    done = asyncio.run(graph.ainvoke(asked)) if is_async else graph.invoke(asked)
+    return str(done["messages"][-1].content)
+
+
 def openai_agents(guard: Guard, args: Args, ran: Ran) -> str:
     from agents import Agent, RunConfig, Runner, function_tool
     from agents.testing import ScriptedModel, assistant_message, function_call
@@ -240,6 +271,8 @@ def is_installed(name: str) -> bool:
 HOSTS: dict[str, tuple[Host, str]] = {
     "langchain": (langchain, "langchain"),
     "langchain_async": (langchain_async, "langchain"),
+    "tool_node": (tool_node, "langgraph"),
+    "tool_node_async": (tool_node_async, "langgraph"),
     "openai_agents": (openai_agents, "agents"),
     "google_adk": (google_adk, "google.adk"),
     "fastmcp": (fastmcp, "fastmcp"),

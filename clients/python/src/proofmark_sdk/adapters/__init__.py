@@ -9,8 +9,9 @@ from typing import Generic, TypeVar
 
 from ..decision import Decision
 from ..guard import Guard
+from ..not_allowed import NotAllowed, Terminal, Upstream
 
-__all__ = ["Running", "ToolFailed", "areporting", "reporting"]
+__all__ = ["Executions", "Running", "ToolFailed", "areporting", "reporting", "told"]
 
 T = TypeVar("T")
 
@@ -44,6 +45,26 @@ class Running(Generic[T]):
     def end(self, call_id: str) -> T | None:
         """Removes the decision on a call; `None` if there is none."""
         return self._decisions.pop(call_id, None)
+
+
+class Executions(Running[Decision]):
+    """The calls that a guard allowed, until the framework says how they ended."""
+
+    def __init__(self, guard: Guard) -> None:
+        super().__init__()
+        self._guard = guard
+
+    async def report(self, call_id: str, error: BaseException | None = None) -> None:
+        """Reports that a call has ended, if it is in progress."""
+        if decision := self.end(call_id):
+            await self._guard.areport(decision, error=error)
+
+
+def told(error: NotAllowed) -> str:
+    """The text for the model in place of a result. Raises `Upstream` and `Terminal` again: they end the run."""
+    if isinstance(error, Upstream | Terminal):
+        raise error
+    return Guard.tool_result(error)
 
 
 @contextmanager

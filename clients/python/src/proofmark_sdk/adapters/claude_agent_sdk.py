@@ -8,10 +8,9 @@ from typing import Any, cast
 from claude_agent_sdk import HookMatcher
 from claude_agent_sdk.types import HookContext, HookEvent, HookInput, HookJSONOutput
 
-from ..decision import Decision
 from ..guard import Guard
 from ..not_allowed import NotAllowed, Terminal, Upstream
-from . import Running, ToolFailed
+from . import Executions, ToolFailed
 
 TIMEOUT = 60.0
 """The seconds that Claude Code waits for a hook, unless it is told otherwise."""
@@ -49,7 +48,7 @@ class _Tools:
     def __init__(self, guard: Guard, names: Mapping[str, str]) -> None:
         self.guard = guard
         self.names = dict(names)
-        self.running: Running[Decision] = Running()
+        self.running = Executions(guard)
 
     async def before(self, given: HookInput, tool_use_id: str | None, context: HookContext) -> HookJSONOutput:
         call = cast("dict[str, Any]", given)
@@ -62,15 +61,12 @@ class _Tools:
         return {}
 
     async def after(self, given: HookInput, tool_use_id: str | None, context: HookContext) -> HookJSONOutput:
-        return await self._report(cast("dict[str, Any]", given), None)
+        await self.running.report(cast("dict[str, Any]", given)["tool_use_id"])
+        return {}
 
     async def failed(self, given: HookInput, tool_use_id: str | None, context: HookContext) -> HookJSONOutput:
         call = cast("dict[str, Any]", given)
-        return await self._report(call, ToolFailed(call["error"]))
-
-    async def _report(self, call: dict[str, Any], error: Exception | None) -> HookJSONOutput:
-        if decision := self.running.end(call["tool_use_id"]):
-            await self.guard.areport(decision, error=error)
+        await self.running.report(call["tool_use_id"], ToolFailed(call["error"]))
         return {}
 
 

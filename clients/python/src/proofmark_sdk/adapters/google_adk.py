@@ -8,10 +8,9 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
-from ..decision import Decision
 from ..guard import Guard
-from ..not_allowed import NotAllowed, Terminal, Upstream
-from . import Running
+from ..not_allowed import NotAllowed
+from . import Executions, told
 
 
 class GuardPlugin(BasePlugin):
@@ -24,7 +23,7 @@ class GuardPlugin(BasePlugin):
     def __init__(self, guard: Guard, name: str = "proofmark") -> None:
         super().__init__(name)
         self.guard = guard
-        self.running: Running[Decision] = Running()
+        self.running = Executions(guard)
 
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
@@ -32,10 +31,8 @@ class GuardPlugin(BasePlugin):
         call_id = tool_context.function_call_id
         try:
             decision = await self.guard.acheck(tool.name, tool_args, call_id=call_id)
-        except (Upstream, Terminal):
-            raise
         except NotAllowed as error:
-            return {"error": Guard.tool_result(error)}
+            return {"error": told(error)}
         tool_args.clear()
         tool_args.update(decision.args)
         if call_id is not None:
@@ -45,13 +42,9 @@ class GuardPlugin(BasePlugin):
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: dict[str, Any]
     ) -> None:
-        await self._report(tool_context, None)
+        await self.running.report(tool_context.function_call_id or "")
 
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: Exception
     ) -> None:
-        await self._report(tool_context, error)
-
-    async def _report(self, context: ToolContext, error: Exception | None) -> None:
-        if decision := self.running.end(context.function_call_id or ""):
-            await self.guard.areport(decision, error=error)
+        await self.running.report(tool_context.function_call_id or "", error)

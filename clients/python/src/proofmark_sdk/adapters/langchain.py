@@ -13,8 +13,8 @@ from langgraph.types import Command, interrupt
 
 from ..decision import Decision
 from ..guard import Guard
-from ..not_allowed import NeedsReview, NotAllowed, Terminal, Upstream
-from . import areporting, reporting
+from ..not_allowed import NeedsReview, NotAllowed
+from . import areporting, reporting, told
 
 Result: TypeAlias = "ToolMessage | Command[Any]"
 
@@ -35,11 +35,8 @@ class GuardMiddleware(AgentMiddleware[Any, Any]):
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]) -> Result:
         asked = _Asked.of(request)
-        if refused := asked.refused():
-            return refused
-        call = asked.call
         try:
-            decision = self.guard.check(call["name"], call["args"], call_id=call["id"])
+            decision = self.guard.check(*asked.named(), call_id=asked.call["id"])
         except NotAllowed as error:
             return self._not_allowed(asked, error)
         with reporting(self.guard, decision):
@@ -47,23 +44,18 @@ class GuardMiddleware(AgentMiddleware[Any, Any]):
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]) -> Result:
         asked = _Asked.of(request)
-        if refused := asked.refused():
-            return refused
-        call = asked.call
         try:
-            decision = await self.guard.acheck(call["name"], call["args"], call_id=call["id"])
+            decision = await self.guard.acheck(*asked.named(), call_id=asked.call["id"])
         except NotAllowed as error:
             return self._not_allowed(asked, error)
         async with areporting(self.guard, decision):
             return cast(Result, await handler(asked.decided(request, decision)))
 
     def _not_allowed(self, asked: _Asked, error: NotAllowed) -> ToolMessage:
-        if isinstance(error, Upstream | Terminal):
-            raise error
         if self.interrupts and isinstance(error, NeedsReview):
             # The first time this ends the step. Once the graph is resumed, the step begins again, with a new decision.
             interrupt({"decision_id": error.decision.id, "url": error.url, "said": str(error)})
-        return asked.told(Guard.tool_result(error))
+        return ToolMessage(told(error), tool_call_id=asked.call["id"], name=asked.call["name"], status="error")
 
 
 @dataclass(frozen=True)
@@ -78,16 +70,14 @@ class _Asked:
         call: Any = dict(request.tool_call)
         return cls(call, request.tool)
 
-    def refused(self) -> ToolMessage | None:
-        """The text for the model if another tool than the named one would run."""
-        if self.tool is None or self.tool.name == self.call["name"]:
-            return None
-        return self.told(f"`{self.call['name']}` was not executed: a middleware has put `{self.tool.name}` in its place")
+    def named(self) -> tuple[str, dict[str, Any]]:
+        """The tool and its arguments. Raises `NotAllowed` if another tool than the named one would run."""
+        name = self.call["name"]
+        if self.tool is not None and self.tool.name != name:
+            raise NotAllowed(name, f"A middleware has put `{self.tool.name}` in its place.")
+        return name, self.call["args"]
 
     def decided(self, request: ToolCallRequest, decision: Decision) -> ToolCallRequest:
         call = {**self.call, "args": decision.args}
         decided: ToolCallRequest = request.override(tool_call=call, tool=self.tool)
         return decided
-
-    def told(self, text: str) -> ToolMessage:
-        return ToolMessage(text, tool_call_id=self.call["id"], name=self.call["name"], status="error")

@@ -19,8 +19,8 @@ from agents.tool_guardrails import ToolInputGuardrailData, ToolOutputGuardrailDa
 from ..decision import Decision, lifetime
 from ..documents import canonical
 from ..guard import Guard
-from ..not_allowed import NeedsReview, NotAllowed, Terminal, Upstream
-from . import Running
+from ..not_allowed import NeedsReview, NotAllowed
+from . import Executions, Running, told
 
 Invoker: TypeAlias = Callable[[Any, str], Awaitable[Any]]
 
@@ -59,7 +59,7 @@ class _Tool:
         # What was decided before an approval was asked for, what is to run, and what runs.
         self.made: Running[_Kept] = Running()
         self.decided: Running[_Kept] = Running()
-        self.running: Running[Decision] = Running()
+        self.running = Executions(guard)
         self.call_id: ContextVar[str] = ContextVar("call_id")
 
     def guarded(self, interrupts: bool) -> FunctionTool:
@@ -86,17 +86,14 @@ class _Tool:
         try:
             args = json.loads(context.tool_arguments or "{}")
             kept = self._made(call_id, args) or await self._ask(args, call_id)
-        except (Upstream, Terminal):
-            raise
         except NotAllowed as error:
-            return ToolGuardrailFunctionOutput.reject_content(Guard.tool_result(error))
+            return ToolGuardrailFunctionOutput.reject_content(told(error))
         self.decided.begin(call_id, kept)
         self.call_id.set(call_id)
         return ToolGuardrailFunctionOutput.allow({"decision_id": kept.decision.id})
 
     async def after(self, data: ToolOutputGuardrailData) -> ToolGuardrailFunctionOutput:
-        if decision := self.running.end(data.context.tool_call_id):
-            await self.guard.areport(decision)
+        await self.running.report(data.context.tool_call_id)
         return ToolGuardrailFunctionOutput.allow()
 
     async def needs_approval(self, context: RunContextWrapper[Any], args: dict[str, Any], call_id: str) -> bool:
@@ -104,11 +101,9 @@ class _Tool:
             return True
         try:
             self.made.begin(call_id, await self._ask(args, call_id))
-        except NeedsReview:
-            return True
-        except NotAllowed:
-            # The guardrail asks again, and tells the model why.
-            return False
+        except NotAllowed as error:
+            # After another refusal the guardrail asks again, and tells the model why.
+            return isinstance(error, NeedsReview)
         return False
 
     async def _ask(self, args: Any, call_id: str) -> _Kept:
@@ -138,10 +133,8 @@ class _Tool:
             try:
                 # After an interruption inside an agent as a tool, the SDK continues without asking the guardrails again.
                 kept = self.decided.end(call_id) or await self._ask(json.loads(arguments or "{}"), call_id)
-            except (Upstream, Terminal):
-                raise
             except NotAllowed as error:
-                return Guard.tool_result(error)
+                return told(error)
             if not _is_on(kept, arguments):
                 return f"`{self.tool.name}` was not executed. There is no decision on the call as it is now."
             self.running.begin(call_id, kept.decision)

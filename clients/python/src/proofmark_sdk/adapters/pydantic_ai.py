@@ -10,10 +10,9 @@ from pydantic_ai.exceptions import ApprovalRequired, SkipToolExecution
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.tools import ToolDefinition
 
-from ..decision import Decision
 from ..guard import Guard
-from ..not_allowed import NeedsReview, NotAllowed, Terminal, Upstream
-from . import Running
+from ..not_allowed import NeedsReview, NotAllowed
+from . import Executions, told
 
 
 class GuardCapability(AbstractCapability[Any]):
@@ -28,36 +27,28 @@ class GuardCapability(AbstractCapability[Any]):
     def __init__(self, guard: Guard, *, defers: bool = False) -> None:
         self.guard = guard
         self.defers = defers
-        self.running: Running[Decision] = Running()
+        self.running = Executions(guard)
 
     async def before_tool_execute(
         self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: dict[str, Any]
     ) -> dict[str, Any]:
         try:
             decision = await self.guard.acheck(call.tool_name, args, call_id=call.tool_call_id)
-        except (Upstream, Terminal):
-            raise
-        except NeedsReview as error:
-            if self.defers and not ctx.tool_call_approved:
-                raise ApprovalRequired({"decision_id": error.decision.id, "url": error.url}) from error
-            raise SkipToolExecution(Guard.tool_result(error)) from error
         except NotAllowed as error:
-            raise SkipToolExecution(Guard.tool_result(error)) from error
+            if isinstance(error, NeedsReview) and self.defers and not ctx.tool_call_approved:
+                raise ApprovalRequired({"decision_id": error.decision.id, "url": error.url}) from error
+            raise SkipToolExecution(told(error)) from error
         self.running.begin(call.tool_call_id, decision)
         return decision.args
 
     async def after_tool_execute(
         self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: dict[str, Any], result: Any
     ) -> Any:
-        await self._report(call, None)
+        await self.running.report(call.tool_call_id)
         return result
 
     async def on_tool_execute_error(
         self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: dict[str, Any], error: Exception
     ) -> Any:
-        await self._report(call, error)
+        await self.running.report(call.tool_call_id, error)
         raise error
-
-    async def _report(self, call: ToolCallPart, error: Exception | None) -> None:
-        if decision := self.running.end(call.tool_call_id):
-            await self.guard.areport(decision, error=error)

@@ -10,8 +10,8 @@ from strands.hooks import AfterToolCallEvent, BeforeToolCallEvent, HookProvider,
 
 from ..decision import Decision
 from ..guard import Guard
-from ..not_allowed import NeedsReview, NotAllowed, Terminal, Upstream
-from . import Running, ToolFailed
+from ..not_allowed import NeedsReview, NotAllowed
+from . import Running, ToolFailed, told
 
 LAST = math.inf
 """Behind the hooks that can change a call or retry it."""
@@ -46,13 +46,11 @@ class GuardHooks(HookProvider):
             return
         try:
             decision = await self.guard.acheck(use["name"], use["input"], call_id=use["toolUseId"])
-        except (Upstream, Terminal):
-            raise
         except NotAllowed as error:
             if self.interrupts and isinstance(error, NeedsReview):
                 # The first time this ends the run. Once it is resumed, this returns, and there is still no approval.
                 event.interrupt("proofmark", {"decision_id": error.decision.id, "url": error.url, "said": str(error)})
-            event.cancel_tool = Guard.tool_result(error)
+            event.cancel_tool = told(error)
             return
         event.tool_use = {**use, "input": decision.args}
         self.running.begin(use["toolUseId"], (decision, asyncio.current_task()))

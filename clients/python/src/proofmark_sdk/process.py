@@ -1,4 +1,4 @@
-"""Runs the binary, with limits of time and output."""
+"""Runs the binary: with limits of time and output, or in the terminal of this process."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, cast
 
 from .errors import ProofmarkError
@@ -43,7 +44,7 @@ def run(argv: Sequence[str], given: bytes, env: Mapping[str, str], folder: str |
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
-        raise ProofmarkError("no_binary", f"`{argv[0]}` cannot be started: {error}") from error
+        raise _not_started(argv, error) from error
     with process:
         try:
             stdout, stderr = _exchange(process, given, end, seconds)
@@ -54,6 +55,36 @@ def run(argv: Sequence[str], given: bytes, env: Mapping[str, str], folder: str |
         except BaseException:
             _kill(process)
             raise
+
+
+def run_in_terminal(argv: Sequence[str], folder: Path, env: Mapping[str, str]) -> int:
+    """Runs a program to its end, with the streams of this process; returns its code. It gets each interrupt once."""
+    try:
+        process = subprocess.Popen(argv, cwd=folder, env=env)
+    except (OSError, ValueError) as error:
+        raise _not_started(argv, error) from error
+    interrupts = 0
+    while True:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            interrupts += 1
+            # The program ends at once on a second interrupt, so the terminal's first one must not reach it twice.
+            if interrupts > 1 or not _is_in_foreground():
+                process.send_signal(signal.SIGINT)
+
+
+def _is_in_foreground() -> bool:
+    """Whether the terminal sends its Ctrl-C to this process, and so to the program that it runs, too."""
+    try:
+        with open("/dev/tty", "rb", buffering=0) as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    except OSError:
+        return False
+
+
+def _not_started(argv: Sequence[str], error: Exception) -> ProofmarkError:
+    return ProofmarkError("no_binary", f"`{argv[0]}` cannot be started: {error}")
 
 
 def _exchange(process: subprocess.Popen[bytes], given: bytes, end: float, seconds: float) -> tuple[bytes, bytes]:

@@ -6,8 +6,6 @@ This process runs no test, and signs nothing: a receipt of what it saw itself wo
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -19,6 +17,7 @@ import pytest
 from .documents import read_json
 from .errors import ProofmarkError
 from .local import find_binary
+from .process import run_in_terminal
 
 OPTION = "--receipt"
 INSIDE = "PROOFMARK_PYTEST"
@@ -84,10 +83,6 @@ def _without_option(args: Sequence[str]) -> list[str]:
 
 def _verify(folder: Path, receipt: Path, args: Sequence[str]) -> int:
     """The exit code of `proofmark verify`: 0 all pass, 1 not all, 2 could not be verified."""
-    try:
-        binary = find_binary()
-    except ProofmarkError as error:
-        raise pytest.UsageError(f"failed to verify `{folder}`: {error}") from None
     is_module = Path(sys.argv[0]).name == "__main__.py"
     command = ["python3", "-m", "pytest", *args] if is_module else ["pytest", *args]
     env = [f"--env={INSIDE}=1"]
@@ -95,9 +90,13 @@ def _verify(folder: Path, receipt: Path, args: Sequence[str]) -> int:
         env.append(f"--env=PYTEST_ADDOPTS={options}")
     # The packages are those of the first `python3` on the path.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    argv = [binary, "verify", "--dir", ".", f"--out={receipt}", *env, "--", *command]
-    code = _ended(argv, folder, {**os.environ, "PATH": path})
-    return code if code != 0 or _passes(receipt) else NOT_VERIFIED
+    arguments = ["verify", "--dir", ".", f"--out={receipt}", *env, "--", *command]
+    try:
+        code = run_in_terminal([find_binary(), *arguments], folder, {**os.environ, "PATH": path})
+    except ProofmarkError as error:
+        raise pytest.UsageError(f"failed to verify `{folder}`: {error}") from None
+    # A signal that ended it is a negative code.
+    return code if code > 0 or (code == 0 and _passes(receipt)) else NOT_VERIFIED
 
 
 def _passes(receipt: Path) -> bool:
@@ -107,29 +106,3 @@ def _passes(receipt: Path) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(document, dict) and document.get("verdict") == "pass"
-
-
-def _ended(argv: Sequence[str], folder: Path, env: dict[str, str]) -> int:
-    try:
-        process = subprocess.Popen(argv, cwd=folder, env=env)
-    except OSError as error:
-        raise pytest.UsageError(f"failed to start `{argv[0]}`: {error.strerror}") from None
-    interrupts = 0
-    while True:
-        try:
-            code = process.wait()
-            return code if code >= 0 else NOT_VERIFIED
-        except KeyboardInterrupt:
-            interrupts += 1
-            # The program ends at once on a second interrupt, so the terminal's first one must not reach it twice.
-            if interrupts > 1 or not _is_in_foreground():
-                process.send_signal(signal.SIGINT)
-
-
-def _is_in_foreground() -> bool:
-    """Whether the terminal sends its Ctrl-C to this process, and so to the program that it runs, too."""
-    try:
-        with open("/dev/tty", "rb", buffering=0) as terminal:
-            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
-    except OSError:
-        return False

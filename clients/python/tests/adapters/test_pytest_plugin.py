@@ -140,7 +140,7 @@ def test_a_program_that_answers_wrongly_has_verified_nothing(
 INTERRUPTED = """
 import fcntl, os, subprocess, sys, termios
 from pathlib import Path
-from proofmark_sdk import pytest_plugin
+from proofmark_sdk.process import run_in_terminal
 
 class Process(subprocess.Popen):
     def wait(self, timeout=None):
@@ -154,7 +154,7 @@ subprocess.Popen = Process
 if sys.argv[1] == "terminal":
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 program = 'trap "" INT; echo ready; exec sleep 60'
-pytest_plugin._ended(["sh", "-c", program], Path.cwd(), dict(os.environ))
+run_in_terminal(["sh", "-c", program], Path.cwd(), dict(os.environ))
 """
 
 

@@ -45,17 +45,9 @@ class _GuardedTool(BaseTool):
         if not isinstance(tool, BaseTool):
             raise TypeError(f"{tool!r:.200} is not a tool of CrewAI")
         refuse_generator(_function(tool, "_run"))
-        super().__init__(
-            name=tool.name,
-            description=tool.description,
-            env_vars=tool.env_vars,
-            args_schema=tool.args_schema,
-            result_schema=tool.result_schema,
-            cache_function=_never,
-            result_as_answer=tool.result_as_answer,
-            max_usage_count=tool.max_usage_count,
-            tool_failure_policy=tool.tool_failure_policy,
-        )
+        # All that CrewAI knows of a tool, also what later versions add.
+        fields = {name: getattr(tool, name) for name in BaseTool.model_fields}
+        super().__init__(**{**fields, "cache_function": _never})
         self._guard = guard
         self._tool = tool
 

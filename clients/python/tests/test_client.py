@@ -322,6 +322,8 @@ def test_clients_and_local_mode_have_the_same_methods() -> None:
     assert len(names) >= 14
     url, binary = "http://127.0.0.1", "/bin/true"
     instances = [Client(url), AsyncClient(url), Local(binary=binary), AsyncLocal(binary=binary)]
+    # The binary finds a chain only by its name.
+    names.remove("chain")
     for name in names:
         parameters = [list(inspect.signature(getattr(instance, name)).parameters.values()) for instance in instances]
         assert all(other == parameters[0] for other in parameters), name

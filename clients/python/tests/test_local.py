@@ -91,7 +91,7 @@ def test_local_mode_is_a_context_manager_as_a_client_is(policy: Path, home: Path
 
 def test_the_same_for_those_who_await(policy: Path, home: Path, binary: str) -> None:
     async def all_of_it() -> None:
-        local = AsyncLocal(policy=policy, home=home, binary=binary)
+        local = AsyncLocal(policy=policy, home=home, binary=binary, key="ann")
         request = json.loads((home / "examples/sort.json").read_text())
         assert (await local.verify(request))["verdict"] == "pass"
         guard = Guard(local)
@@ -100,7 +100,7 @@ def test_the_same_for_those_who_await(policy: Path, home: Path, binary: str) -> 
         decision_id = (await local.decide(refund_of(600)))["decision_id"]
         assert (await local.decision(decision_id))["waits"]
         assert decision_id in [entry["decision_id"] for entry in (await local.reviews(amount=600))["decisions"]]
-        assert (await local.review(decision_id, {"verdict": "deny", "note": "no"}, key="ann"))["verdict"] == "denied"
+        assert (await local.review(decision_id, {"verdict": "deny", "note": "no"}))["verdict"] == "denied"
         assert not (await local.decision(decision_id))["waits"]
         assert (await local.report(decision_id, executed=False)) == {"accepted": False, "findings": []}
         receipt = await local.verify(request, chain="awaited")
@@ -145,7 +145,7 @@ def test_what_needs_a_server(local: Local) -> None:
     refused: list[Callable[[], Any]] = [
         lambda: local.reviews(whose="mine"),
         lambda: local.reviews(after="s4"),
-        lambda: local.review(ID, {"verdict": "approve", "note": "seen", "scope": {}}, key="ann"),
+        lambda: local.review(ID, {"verdict": "approve", "note": "seen", "scope": {}}),
     ]
     for call in refused:
         with pytest.raises(NotLocal, match="needs a server"):
@@ -183,26 +183,32 @@ def test_a_decision_is_reviewed(policy: Path, tmp_path: Path, home: Path, binary
     assert again not in (large, larger) and local.decision(large)["waits"]
 
     monkeypatch.chdir(home)
-    approved = local.review(large, {"verdict": "approve", "note": "seen", "role": "finance", "expires_in": 60}, key="keys/ann.pem")
+    ann = Local(home=tmp_path, binary=binary, key="keys/ann.pem")
+    monkeypatch.chdir(tmp_path)
+    approved = ann.review(large, {"verdict": "approve", "note": "seen", "role": "finance", "expires_in": 60})
     assert (approved["decision_id"], approved["verdict"], approved["role"]) == (large, "approved", "finance")
     assert approved["approval"] is not None and local.receipt(approved["approval"]["receipt_id"]) == approved["approval"]
     assert not local.decision(large)["waits"]
     assert local.decide(refund_of(800))["outcome"] == "allow"
 
-    denied = local.review(larger, {"verdict": "deny", "note": "--no"}, key=home / "keys/ann.pem")
+    denied = Local(home=tmp_path, binary=binary, key=home / "keys/ann.pem").review(larger, {"verdict": "deny", "note": "--no"})
     assert {**approved, **denied} == denied, "both have the same members"
     assert (denied["decision_id"], denied["verdict"], denied["note"], denied["approval"]) == (larger, "denied", "--no", None)
     assert not local.decision(larger)["waits"] and local.reviews()["decisions"] == []
 
 
-def test_what_cannot_be_reviewed(local: Local) -> None:
+def test_what_cannot_be_reviewed(local: Local, home: Path, binary: str) -> None:
     decision_id = local.decide(refund_of(700))["decision_id"]
     wrong: Any = {"verdict": "perhaps", "note": "seen"}
     with pytest.raises(ValueError, match="`approve` or `deny`"):
-        local.review(decision_id, wrong, key="ann")
-    for id, key, said in ((decision_id, "nobody", "failed to find the key `nobody`"), (ID, "ann", "failed to find")):
+        local.review(decision_id, wrong)
+    for id, key, said in (
+        (decision_id, None, r'Local\(key="ann"\)'),
+        (decision_id, "nobody", "failed to find the key `nobody`"),
+        (ID, "ann", "failed to find"),
+    ):
         with pytest.raises(ProofmarkError, match=said):
-            local.review(id, {"verdict": "approve", "note": "seen"}, key=key)
+            Local(home=home, binary=binary, key=key).review(id, {"verdict": "approve", "note": "seen"})
     assert local.decision(decision_id)["waits"]
     with pytest.raises(ProofmarkError, match="neither a file nor the id"):
         local.decision(ID)
@@ -237,6 +243,7 @@ def waiting(local: Local, earlier: str) -> str:
 
 def test_a_call_waits_for_its_review(policy: Path, tmp_path: Path, home: Path, binary: str) -> None:
     local = Local(policy=policy, home=tmp_path, binary=binary)
+    ann = Local(home=tmp_path, binary=binary, key=home / "keys/ann.pem")
 
     def refund(amount: int) -> str:
         return f"refunded {amount}"
@@ -246,7 +253,7 @@ def test_a_call_waits_for_its_review(policy: Path, tmp_path: Path, home: Path, b
     with ThreadPoolExecutor(1) as pool:
         call = pool.submit(Guard(local, wait=60).call, refund, 800)
         decision_id = waiting(local, raised.value.decision.id)
-        local.review(decision_id, {"verdict": "approve", "note": "seen"}, key=home / "keys/ann.pem")
+        ann.review(decision_id, {"verdict": "approve", "note": "seen"})
         assert call.result() == "refunded 800"
 
 

@@ -187,7 +187,7 @@ local.verify(request)  # wrong
 local.job(1)  # wrong
 local.report("1", executed="yes")  # wrong
 local.reviews(99)  # wrong
-local.review("1", {"verdict": "deny", "note": "no"})  # wrong
+local.review("1", {"verdict": "deny"})  # wrong
 Guard(client).check("refund", {}, klas="payment")  # wrong
 """
 

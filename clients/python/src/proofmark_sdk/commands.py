@@ -53,6 +53,8 @@ class Command(Operation[T]):
     """Whether it needs an action policy."""
     policy: str | None = None
     """The action policy in place of that of `Local`."""
+    reviews: bool = False
+    """Whether it needs the key of a reviewer."""
     here: bool = False
     """Whether paths in what is given are those of the current folder. Others run in a folder without an agent's files."""
     wait: float = 0
@@ -206,22 +208,18 @@ def reviews(
     return _waiting(read, limit=limit, environment=environment, amount=amount, since=since, until=until)
 
 
-def review(decision_id: str, review: ReviewRequest, *, key: str | os.PathLike[str]) -> Command[Reviewed]:
-    """Approves or denies the action of a decision, with the `key` of a reviewer.
-
-    It is the name of a key, or a file: a text with a `/`, or a `Path`.
-    """
+def review(decision_id: str, review: ReviewRequest) -> Command[Reviewed]:
+    """Approves or denies the action of a decision, with the `key` of `Local`."""
     for name in ("scope", "shown", "passkey"):
         if name in review:
             raise NotLocal(f"review with `{name}`", "`proofmark decision approve --help` says what there is")
     verdict = review["verdict"]
     if verdict not in ("approve", "deny"):
         raise ValueError(f"`verdict` is `{verdict}`, and it is `approve` or `deny`")
-    file = key if isinstance(key, str) and os.sep not in key else os.path.abspath(key)
     expires = f"{review['expires_in']}s" if "expires_in" in review else None
-    options = _options(key=file, note=review["note"], role=review.get("role"), expires=expires)
+    options = _options(note=review["note"], role=review.get("role"), expires=expires)
     read = _approved if verdict == "approve" else _denied
-    return Command(("decision", verdict, "--yes", "--json", *options, _id(decision_id)), read)
+    return Command(("decision", verdict, "--yes", "--json", *options, _id(decision_id)), read, reviews=True)
 
 
 def receipt(receipt_id: str) -> Command[AnyReceipt]:

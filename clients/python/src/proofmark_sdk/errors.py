@@ -15,7 +15,7 @@ class ProofmarkError(Exception):
     """A request was refused, or nothing answered it.
 
     `code` tells errors apart. Those of a server are in its problem documents. The client has its own: `unreachable`, `late`,
-    `malformed`, `too_large`, `redirected`, `broken`, `not_finished`, `no_binary`, `no_policy`, `failed`, `not_local` and
+    `malformed`, `too_large`, `redirected`, `broken`, `not_finished`, `no_binary`, `no_policy`, `no_key`, `failed`, `not_local` and
     `wrong_answer`, which is a receipt about something else than what was sent.
     """
 

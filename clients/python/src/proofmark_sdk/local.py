@@ -35,11 +35,13 @@ class _Binary:
         home: PathLike | None = None,
         binary: PathLike | None = None,
         timeout: float = DEFAULT_TIMEOUT,
+        key: PathLike | None = None,
     ) -> None:
         self._policy = None if policy is None else _policy_file(policy)
         self._home = None if home is None else os.path.abspath(home)
         self._binary = find_binary() if binary is None else os.path.abspath(binary)
         self._timeout = timeout
+        self._key = None if key is None else _name_or_file(key)
 
     def page(self, decision_id: str) -> None:
         """`None`: only a server has pages."""
@@ -53,11 +55,13 @@ class _Binary:
         return self._answer(cast("Command[T]", operation))
 
     def _answer(self, command: Command[T]) -> T:
-        policy = ("--policy", self._policy_of(command.policy)) if command.decides else ()
+        options = [f"--policy={self._policy_of(command.policy)}"] if command.decides else []
+        if command.reviews:
+            options.append(f"--key={self._reviewer()}")
         # In another folder, a file with the name of an id could be taken in place of the id.
         folder = None if command.here else os.sep
         with command.argv() as argv:
-            ended = run([self._binary, *argv, *policy], command.given, self._env(), folder, self._timeout + command.wait)
+            ended = run([self._binary, *argv, *options], command.given, self._env(), folder, self._timeout + command.wait)
         return command.read(ended)
 
     def _policy_of(self, named: str | None) -> str:
@@ -66,6 +70,11 @@ class _Binary:
         if self._policy is None:
             raise ProofmarkError("no_policy", 'local mode needs an action policy: write `Local(policy="policy.yaml")`')
         return self._policy
+
+    def _reviewer(self) -> str:
+        if self._key is None:
+            raise ProofmarkError("no_key", 'a review in local mode needs the key of a reviewer: write `Local(key="ann")`')
+        return self._key
 
     def _env(self) -> dict[str, str]:
         env = dict(os.environ)
@@ -84,7 +93,8 @@ class Local(_Binary):
     """Asks the binary `proofmark`, with no server. It can be shared by threads.
 
     `policy` is the file of an action policy, `home` the folder of keys and store, in place of `PROOFMARK_HOME`, and `binary` the
-    program. What has no local form raises `NotLocal`.
+    program. `key` is that of a reviewer, for `review`: its name, or its file, which is a `Path` or has a `/`. What has no local form
+    raises `NotLocal`.
     """
 
     verify = Method(commands.verify)
@@ -180,6 +190,10 @@ def _is_database(store: str) -> bool:
     """Whether the binary takes it for the address of a database, and not for a file."""
     scheme, is_url, _ = store.partition("://")
     return bool(is_url and "/" not in scheme) or "password=" in store
+
+
+def _name_or_file(key: PathLike) -> str:
+    return key if isinstance(key, str) and os.sep not in key else os.path.abspath(key)
 
 
 def _policy_file(policy: PathLike) -> str:

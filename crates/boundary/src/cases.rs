@@ -36,11 +36,19 @@ pub struct Case {
     pub name: String,
     pub request: Request,
     pub moment: Moment,
-    receipts: Vec<ReceiptFact>,
+    receipts: Vec<CaseReceipt>,
     approvals: Vec<(String, u8)>,
     /// What limits had counted, by their ids; those that are not named had counted nothing.
     used: Vec<(String, Decimal)>,
     expect: Expectation,
+}
+
+/// A receipt, and what is supposed of the log that it is in.
+#[derive(Clone, Debug)]
+struct CaseReceipt {
+    fact: ReceiptFact,
+    /// The witnesses that have cosigned, as the policy calls them; `None` for a receipt that is in no log.
+    cosigned: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug)]
@@ -100,6 +108,7 @@ impl Case {
         let decision = decide(policy, &self.request, &self.evidence(policy), &moment);
         let mut differences = self.expect.differences(&decision);
         let unknown = self.used.iter().filter(|(id, _)| !keys.iter().any(|key| key.id == *id));
+        differences.extend(self.receipts.iter().filter_map(|receipt| receipt.unknown(policy)));
         differences
             .extend(unknown.map(|(id, _)| format!("`used` names `{}`, which does not count this action", shown(id))));
         CaseResult { name: self.name.clone(), differences, decision }
@@ -108,7 +117,7 @@ impl Case {
     /// The documents of the case. Its approvals approve exactly its action.
     fn evidence(&self, policy: &ActionPolicy) -> Evidence {
         let subject = self.request.subject();
-        let mut documents = self.receipts.clone();
+        let mut documents: Vec<_> = self.receipts.iter().map(|receipt| receipt.fact_under(policy)).collect();
         for (number, (role, reviewer)) in self.approvals.iter().enumerate() {
             // Reviewer n of a case is member n of the role; one that there is not is somebody whom the policy does not list.
             let members = policy.roles.members(role);
@@ -130,6 +139,27 @@ impl Case {
             ));
         }
         Evidence::new(documents)
+    }
+}
+
+impl CaseReceipt {
+    /// The fact, in the first log of the policy.
+    fn fact_under(&self, policy: &ActionPolicy) -> ReceiptFact {
+        let logged = policy.log_policy().zip(self.cosigned.as_ref()).and_then(|(by, cosigned)| {
+            let has_cosigned = |name: &str| cosigned.iter().any(|witness| witness == name);
+            by.supposed(has_cosigned)
+        });
+        ReceiptFact { logged, ..self.fact.clone() }
+    }
+
+    /// What the case supposes of logs that the policy does not know.
+    fn unknown(&self, policy: &ActionPolicy) -> Option<String> {
+        let cosigned = self.cosigned.as_ref()?;
+        let Some(by) = policy.log_policy() else {
+            return Some("a receipt is `logged`, and the policy has no `log_policy`".to_owned());
+        };
+        let other = cosigned.iter().find(|name| !by.witnesses().any(|witness| witness == name.as_str()))?;
+        Some(format!("`witnesses` names `{}`, which `log_policy` does not list", shown(other)))
     }
 }
 
@@ -207,30 +237,49 @@ fn items<'a>(fields: &Fields<'a>, name: &str) -> Result<Vec<Field<'a>>, Document
     fields.get(name).map_or_else(|| Ok(Vec::new()), |field| field.items())
 }
 
-/// A receipt that is valid, of a trusted signer and not spent, unless the case says otherwise.
-fn receipt(field: &Field<'_>, number: usize, now: &Timestamp) -> Result<ReceiptFact, DocumentError> {
+fn receipt(field: &Field<'_>, number: usize, now: &Timestamp) -> Result<CaseReceipt, DocumentError> {
     let fields = field.fields()?;
-    fields.only(&[
-        "of",
-        "output",
-        "kind",
-        "suite",
-        "specification",
-        "tests",
-        "tests_from",
-        "comparison",
-        "strength",
-        "counter_run",
-        "environment",
-        "environment_from",
-        "verdict",
-        "tier",
-        "verified_at",
-        "valid",
-        "trusted",
-        "spent",
-        "signer",
-    ])?;
+    fields.only(&RECEIPT_FIELDS)?;
+    Ok(CaseReceipt { fact: fact(field, &fields, number, now)?, cosigned: cosigned(&fields)? })
+}
+
+/// The witnesses that have cosigned the log that it is in, by their names in the policy. `logged: true` alone is a log without any.
+fn cosigned(fields: &Fields<'_>) -> Result<Option<Vec<String>>, DocumentError> {
+    let logged = fields.get("logged").map(|field| field.boolean()).transpose()?;
+    let Some(field) = fields.get("witnesses") else { return Ok(logged.filter(|logged| *logged).map(|_| Vec::new())) };
+    if logged == Some(false) {
+        let error = field.error(Cause::ConflictingFields, "`logged` is `false`, so there is nothing to cosign");
+        return Err(error.with_help("leave one of the two out"));
+    }
+    field.items()?.iter().map(|field| field.text().map(str::to_owned)).collect::<Result<_, _>>().map(Some)
+}
+
+const RECEIPT_FIELDS: [&str; 21] = [
+    "of",
+    "output",
+    "kind",
+    "suite",
+    "specification",
+    "tests",
+    "tests_from",
+    "comparison",
+    "strength",
+    "counter_run",
+    "environment",
+    "environment_from",
+    "verdict",
+    "tier",
+    "verified_at",
+    "valid",
+    "trusted",
+    "spent",
+    "signer",
+    "logged",
+    "witnesses",
+];
+
+/// A receipt that is valid, of a trusted signer and not spent, unless the case says otherwise.
+fn fact(field: &Field<'_>, fields: &Fields<'_>, number: usize, now: &Timestamp) -> Result<ReceiptFact, DocumentError> {
     let flag = |name: &str, default| fields.get(name).map_or(Ok(default), |field| field.boolean());
     let output = match (fields.get("of"), fields.get("output")) {
         (Some(text), None) => Sha256Digest::of(text.text()?.as_bytes()),

@@ -21,7 +21,7 @@ pub(crate) fn facts(policy: &ActionPolicy, request: &Request, evidence: &Evidenc
     let judged = judged(policy, request, evidence, moment);
     let receipts = evidence.documents().iter().filter(|fact| fact.approval.is_none());
     let mut with = vec![
-        ("receipts".to_owned(), receipts.map(receipt_value).collect::<Vec<_>>().into()),
+        ("receipts".to_owned(), receipts.map(|fact| receipt_value(policy, fact)).collect::<Vec<_>>().into()),
         ("approvals".to_owned(), approvals(&judged).into()),
     ];
     for (binds, judged) in &judged {
@@ -56,7 +56,8 @@ fn judged<'e>(
     })
 }
 
-fn receipt_value(fact: &ReceiptFact) -> Value {
+fn receipt_value(policy: &ActionPolicy, fact: &ReceiptFact) -> Value {
+    let standing = policy.log_policy().zip(fact.logged.as_ref()).and_then(|(by, logged)| by.standing(logged));
     let digest = |digest: Option<Sha256Digest>| digest.map_or(Value::Null, |digest| Value::from(digest.to_string()));
     let signer = fact.signer.map_or(Value::Null, |signer| Value::from(signer.to_string()));
     [
@@ -78,6 +79,8 @@ fn receipt_value(fact: &ReceiptFact) -> Value {
         ("valid", Value::from(fact.valid)),
         ("trusted", Value::from(fact.trust == proofmark_receipt::Trust::Trusted)),
         ("spent", Value::from(fact.spent)),
+        ("logged", Value::from(standing.is_some_and(|standing| standing.quorum))),
+        ("witnesses", Value::from(standing.map_or(0, |standing| standing.witnesses as i64))),
     ]
     .into_iter()
     .collect()

@@ -192,6 +192,9 @@ fn receipt(rule: &ReceiptRule) -> String {
         Some(millis) => format!(", not older than {}", span::words(millis)),
         None => ", of any age".to_owned(),
     });
+    if let Some(logged) = &demand.logged {
+        words.push_str(&format!(", {logged}"));
+    }
     words.push_str(if demand.single_use { ", and counts once" } else { ", and counts any number of times" });
     words
 }

@@ -18,7 +18,9 @@ mod warning_codes;
 
 use std::sync::Arc;
 
-use proofmark_evidence::{AcceptedWarnings, ApprovalDemand, Binds, Condition, Person, ReceiptFact, Roles, Scopes};
+use proofmark_evidence::{
+    AcceptedWarnings, ApprovalDemand, Binds, Condition, LogPolicy, Person, ReceiptFact, Roles, Scopes,
+};
 use proofmark_passkey::{Origin, Passkey};
 use proofmark_receipt::{Json, Sha256Digest, Timestamp};
 
@@ -56,6 +58,8 @@ pub struct ActionPolicy {
     pub(crate) origins: Vec<origins::OriginRule>,
     /// The labels of what does not count as read.
     pub(crate) clean: Vec<String>,
+    /// The logs and witnesses by which a receipt counts as logged.
+    pub(crate) log_policy: Option<LogPolicy>,
     /// The warnings that the author means.
     pub(crate) accepted: AcceptedWarnings,
     pub(crate) hash: Sha256Digest,
@@ -161,6 +165,12 @@ impl ActionPolicy {
     #[must_use]
     pub fn hash(&self) -> Sha256Digest {
         self.hash
+    }
+
+    /// The logs and witnesses by which a receipt counts as logged: it pins them, no request can.
+    #[must_use]
+    pub fn log_policy(&self) -> Option<&LogPolicy> {
+        self.log_policy.as_ref()
     }
 
     /// Whether its decisions are enforced.

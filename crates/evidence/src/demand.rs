@@ -5,6 +5,7 @@ use std::fmt;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
+use crate::logged_demand::LoggedDemand;
 use crate::receipt::{Comparison, Evidence, LOCK, ReceiptFact, ReceiptKind};
 use crate::refusal::{Refusal, refuse};
 use crate::share::Share;
@@ -37,6 +38,8 @@ pub struct ReceiptDemand {
     pub tiers: Vec<u8>,
     pub signer: SignerDemand,
     pub max_age_millis: Option<i64>,
+    /// The log that it has to be in; `None` where it need not be in one. Only an action policy pins logs, so its reader sets this.
+    pub logged: Option<LoggedDemand>,
     /// Whether the rule uses up the receipt.
     pub single_use: bool,
 }
@@ -167,6 +170,7 @@ impl ReceiptDemand {
             tiers: fields.get("tier").map_or_else(|| Ok((0..=MAX_TIER).collect()), |field| read_tiers(&field))?,
             signer: fields.get("signer").map_or(Ok(SignerDemand::Trusted), |field| read_signer(&field))?,
             max_age_millis: fields.either("max_age", "maxAge")?.map(|field| span::read(&field)).transpose()?,
+            logged: None,
             single_use: fields.either("single_use", "singleUse")?.map_or(Ok(false), |field| field.boolean())?,
             kind,
         })
@@ -213,6 +217,7 @@ impl ReceiptDemand {
         refuse(!self.tiers.contains(&fact.tier), Refusal::Tier)?;
         refuse(fact.ahead_of(now), Refusal::InTheFuture)?;
         refuse(fact.older_than(self.max_age_millis, now), Refusal::TooOld)?;
+        self.logged.as_ref().map_or(Ok(()), |demand| demand.meets(fact.logged.as_ref()))?;
         refuse(self.single_use && fact.spent, Refusal::Spent)
     }
 

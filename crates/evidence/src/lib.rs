@@ -5,6 +5,7 @@
 //!
 //! - [`ReceiptFact`] is what is known about a receipt, [`ReceiptDemand`] what a rule asks for, and
 //!   [`ReceiptDemand::meets`] says whether it does, or why not ([`Refusal`]).
+//! - [`LogProof`] shows that a receipt is in a transparency log, [`LogPolicy`] says whose log counts, and [`Logged`] is what was found.
 //! - [`ReceiptKind`] is what a receipt is about; a rule accepts one kind.
 //! - [`Share`] is the part of something that a rule may ask for.
 //! - [`suite_digest`] names what a receipt proved: the specification and the tests together.
@@ -16,7 +17,7 @@
 //! - [`Condition`], [`Path`], [`span`] and [`facts`] are what rules are written in.
 //!
 //! Begin with `receipt`, `demand` and `refusal`, which hold the question that every rule asks. `approval`,
-//! `approval_fact`, `scope`, `reviewer`, `listed` and `roles` are about what people sign, `signers` says whose signature counts, `assign` and `suite` about receipts alone, and
+//! `approval_fact`, `scope`, `reviewer`, `listed` and `roles` are about what people sign, `signers` says whose signature counts, `assign`, `suite`, `logged` and `logged_demand` about receipts alone, and
 //! `status` says how far either can be relied on. `doubt` finds conditions that are probably not meant, and `accepted` those that
 //! are. `condition`, `path`, `span` and `facts` do not know receipts. In
 //! `trace`, `records` splits what was recorded, `detect` finds its form, one file for each form reads it, and `collect`
@@ -33,6 +34,8 @@ pub mod difference;
 mod doubt;
 pub mod facts;
 mod listed;
+mod logged;
+mod logged_demand;
 mod path;
 mod provenance;
 mod receipt;
@@ -57,6 +60,8 @@ pub use condition::{Condition, ConditionError, NoText, Statement, TextExpression
 pub use demand::{Accepts, EnvironmentDemand, ReceiptDemand, SignerDemand, TestsFromDemand, Wanted};
 pub use doubt::{DOUBTS, Doubt, Use, doubts};
 pub use listed::{filled, read_person};
+pub use logged::{LogPolicy, LogProof, LogProofError, Logged, MAX_PROOFS, MAX_WITNESSES, Standing};
+pub use logged_demand::LoggedDemand;
 pub use path::Path;
 pub use provenance::{FromThere, ProvenanceDemand};
 pub use receipt::{Comparison, Evidence, MAX_AHEAD_MILLIS, ReceiptFact, ReceiptKind, Spend};

@@ -1,11 +1,14 @@
 //! Receipts as facts: what is known about each document.
 
+use std::cmp::Reverse;
+
 use proofmark_passkey::{Approved, Passkey};
 use proofmark_receipt::{
     DecidedBy, Json, Receipt, Sha256Digest, SignatureStatus, SignerId, Timestamp, Trust, Verdict, Verification,
 };
 
 use crate::approval_fact::ApprovalFact;
+use crate::logged::Logged;
 use crate::share::Share;
 use crate::status::EvidenceStatus;
 use crate::suite::suite_digest;
@@ -73,6 +76,8 @@ pub struct ReceiptFact {
     pub signer: Option<SignerId>,
     pub valid: bool,
     pub trust: Trust,
+    /// The log that a proof shows it to be in; `None` where none was presented that is valid and by a log of the policy.
+    pub logged: Option<Logged>,
     pub spent: bool,
     /// What used it up, if known: a decision, a run, or who redeemed it.
     pub spent_by: Option<String>,
@@ -236,6 +241,8 @@ impl ReceiptFact {
             signer: verification.signer,
             valid: verification.answer == SignatureStatus::Valid,
             trust: verification.trust,
+            // Neither the receipt nor its signature shows it.
+            logged: None,
             spent,
             spent_by: None,
             vouched: false,
@@ -268,6 +275,7 @@ impl ReceiptFact {
             signer: None,
             valid: true,
             trust: Trust::Trusted,
+            logged: None,
             spent: false,
             spent_by: None,
             vouched: false,
@@ -322,7 +330,10 @@ impl Evidence {
     pub fn new(mut documents: Vec<ReceiptFact>) -> Self {
         documents.sort_by(|left, right| {
             // By content first, so that the order of presentation does not matter; then the one that counts most.
-            let key = |fact: &ReceiptFact| (fact.content, !fact.valid, fact.trust != Trust::Trusted, fact.signer);
+            let key = |fact: &ReceiptFact| {
+                let logged = Reverse(fact.logged.as_ref().map(Logged::order));
+                (fact.content, !fact.valid, fact.trust != Trust::Trusted, fact.signer, logged)
+            };
             key(left).cmp(&key(right))
         });
         // `dedup_by` passes the later document first.

@@ -50,6 +50,10 @@ pub enum Refusal {
     ScopeNotOffered,
     /// It is for more than one action, and counts for longer than the rule offers.
     GrantTooLong,
+    /// No proof shows that it is in a log of the policy.
+    NotLogged,
+    /// Too few witnesses of the policy have cosigned its log.
+    NotWitnessed,
     /// It was used up before.
     Spent,
     /// Another approval of the same reviewer counts.
@@ -89,6 +93,8 @@ impl Refusal {
             Self::OtherSession => "other_session",
             Self::ScopeNotOffered => "scope_not_offered",
             Self::GrantTooLong => "grant_too_long",
+            Self::NotLogged => "not_logged",
+            Self::NotWitnessed => "not_witnessed",
             Self::Spent => "spent",
             Self::SameReviewer => "same_reviewer",
             Self::UsedByAnotherRule => "used_by_another_rule",
@@ -126,6 +132,8 @@ impl Refusal {
             Self::OtherSession => "was given for another session",
             Self::ScopeNotOffered => "is for more than one action, which the rule does not offer",
             Self::GrantTooLong => "is for more than one action, and counts for longer than the rule offers",
+            Self::NotLogged => "is not proven to be in a log of the policy",
+            Self::NotWitnessed => "is in a log, and too few witnesses of the policy have cosigned that",
             Self::Spent => "was used up before",
             Self::SameReviewer => "is by a reviewer whose approval counts already",
             Self::UsedByAnotherRule => "is used up by another rule",

@@ -25,7 +25,8 @@ impl FromIterator<SoughtReceipt> for Sought {
 }
 
 impl Sought {
-    /// Whether a receipt may meet one of the demands, if its signature turns out to be valid, it is not spent, and it has the right age.
+    /// Whether a receipt may meet one of the demands, if its signature turns out to be valid, it is not spent, it is
+    /// logged, and it has the right age.
     #[must_use]
     pub fn may_be(&self, receipt: &Receipt, trusted: &Signers) -> bool {
         let signer: Option<SignerId> = receipt.signature().and_then(|signature| signature.signer_id.parse().ok());
@@ -43,7 +44,7 @@ impl Sought {
 impl SoughtReceipt {
     fn accepts(&self, fact: &ReceiptFact) -> bool {
         let wanted = Wanted { output: self.output.as_deref(), specification: self.specification.as_deref() };
-        let demand = ReceiptDemand { max_age_millis: None, ..self.demand.clone() };
+        let demand = ReceiptDemand { max_age_millis: None, logged: None, ..self.demand.clone() };
         demand.meets(&wanted, fact, &fact.verified_at).is_ok()
     }
 }

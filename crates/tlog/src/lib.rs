@@ -41,7 +41,7 @@ pub use note::{MAX_NOTE_BYTES, MAX_NOTE_LINES, Note, NoteError, SignatureMismatc
 pub use path::{CHECKPOINT_PATH, TileContent, TilePath, TilePathError, origin_folder};
 pub use policy::{MAX_POLICY_BYTES, MAX_POLICY_ITEMS, Party, Policy, PolicyError};
 pub use proof::{MAX_PROOF_HASHES, ProofError, verify_consistency, verify_inclusion};
-pub use proof_file::{MAX_EXTRA_BYTES, MAX_PROOF_FILE_BYTES, ProofFile, ProofFileError};
+pub use proof_file::{MAX_EXTRA_BYTES, MAX_PROOF_FILE_BYTES, PROOF_HEADER, ProofFile, ProofFileError};
 pub use tile::{TILE_HASHES, Tile, TileId, Tiles};
 pub use tree::{TreeError, consistency_proof, inclusion_proof, root};
 pub use verify::{EntryError, LogTrust, ProofVerification, TrustedKeys, Witnessed, entry_of, verify_proof};

@@ -111,8 +111,13 @@ impl Policy {
     #[must_use]
     pub fn is_met_by(&self, cosignatures: &[Cosignature]) -> bool {
         let keys: BTreeSet<_> = cosignatures.iter().map(|cosignature| cosignature.witness.public_key()).collect();
-        let has_cosigned: Vec<bool> =
-            self.witnesses.iter().map(|witness| keys.contains(witness.key.public_key())).collect();
+        self.is_met_where(|witness| keys.contains(witness.public_key()))
+    }
+
+    /// Whether the witnesses of the policy for which this holds are enough.
+    #[must_use]
+    pub fn is_met_where(&self, has_cosigned: impl Fn(&Vkey) -> bool) -> bool {
+        let has_cosigned: Vec<bool> = self.witnesses.iter().map(|witness| has_cosigned(&witness.key)).collect();
         // Groups have only members that stand before them.
         let mut is_met: Vec<bool> = Vec::with_capacity(self.groups.len());
         for group in &self.groups {

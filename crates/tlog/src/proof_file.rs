@@ -11,7 +11,8 @@ pub const MAX_EXTRA_BYTES: usize = 1 << 20;
 pub const MAX_PROOF_FILE_BYTES: usize = MAX_EXTRA_BYTES.div_ceil(3) * 4 + MAX_PROOF_HASHES * 45 + 128 + MAX_NOTE_BYTES;
 
 /// The first line of a proof file.
-const HEADER: &[u8] = b"c2sp.org/tlog-proof@v1";
+pub const PROOF_HEADER: &str = "c2sp.org/tlog-proof@v1";
+const HEADER: &[u8] = PROOF_HEADER.as_bytes();
 
 /// That an entry is logged, in one file for a verifier who has only keys (C2SP tlog-proof). Nothing of it is verified.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -29,6 +29,8 @@ pub struct ProofVerification {
     pub reason: Option<String>,
     pub witnessed: Witnessed,
     pub log: LogTrust,
+    /// The key of the log that has signed the checkpoint, once it is found to be a known one.
+    pub log_key: Option<Vkey>,
     /// Once a known log is found to have signed it.
     pub checkpoint: Option<Checkpoint>,
     /// Where the file says the entry is: proven when the answer is valid.
@@ -99,6 +101,7 @@ pub fn verify_proof(file: &[u8], entry: &Sha256Digest, trusted: TrustedKeys<'_>)
         reason: None,
         witnessed: Witnessed::Unknown,
         log: LogTrust::Unknown,
+        log_key: None,
         checkpoint: None,
         index: None,
         cosignatures: Vec::new(),
@@ -131,6 +134,7 @@ impl ProofVerification {
             Fault::Checkpoint(error)
         })?;
         self.log = LogTrust::Trusted;
+        self.log_key = Some(signed.log);
         self.cosignatures = signed.cosignatures;
         if let Some(policy) = trusted.policy {
             let is_met = policy.is_met_by(&self.cosignatures);

@@ -12,7 +12,7 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
     ("flow", &["receipt"]),
     ("session", &["receipt", "flow"]),
     ("passkey", &["receipt"]),
-    ("evidence", &["receipt", "passkey", "predicate", "session"]),
+    ("evidence", &["receipt", "passkey", "predicate", "session", "tlog"]),
     ("contract", &["receipt", "predicate", "evidence", "session"]),
     ("shell", &[]),
     ("boundary", &["receipt", "flow", "passkey", "predicate", "evidence", "session", "shell"]),

@@ -190,6 +190,9 @@ fn receipt_words(input: &Input<'_>, rule: &ReceiptRule, hypothesis: &Hypothesis<
     if let Some(millis) = demand.max_age_millis {
         words.push_str(&format!(", no older than {}", span::words(millis)));
     }
+    if let Some(logged) = &demand.logged {
+        words.push_str(&format!(", {logged}"));
+    }
     if demand.single_use {
         words.push_str(", not used before");
     }
@@ -260,6 +263,12 @@ fn receipt_test(rule: &ReceiptRule) -> String {
     if let Some(millis) = demand.max_age_millis {
         let span = if millis % 1000 == 0 { format!("{}s", millis / 1000) } else { format!("{millis}ms") };
         parts.push(format!("timestamp(now) - timestamp(r.verified_at) <= duration('{span}')"));
+    }
+    if let Some(logged) = &demand.logged {
+        parts.push("r.logged".to_owned());
+        if logged.witnesses() > 0 {
+            parts.push(format!("r.witnesses >= {}", logged.witnesses()));
+        }
     }
     if demand.single_use {
         parts.push("!r.spent".to_owned());

@@ -4,8 +4,8 @@
 //! after the changes.
 
 use proofmark_evidence::{
-    Accepts, ApprovalDemand, Condition, EnvironmentDemand, Evidence, Person, ReceiptFact, SignerDemand, Statement,
-    TestsFromDemand, TextExpression,
+    Accepts, ApprovalDemand, Condition, EnvironmentDemand, Evidence, LoggedDemand, Person, ReceiptFact, SignerDemand,
+    Statement, TestsFromDemand, TextExpression,
 };
 use proofmark_predicate::Predicate;
 use proofmark_receipt::{Json, Object, Sha256Digest, Timestamp};
@@ -293,6 +293,7 @@ fn receipt(input: &Input<'_>, request: &Request, rule: &ReceiptRule, documents: 
         },
         specification,
         signer,
+        logged: rule.demand.logged.as_ref().and_then(LoggedDemand::met),
         ..ReceiptFact::blank(&name(documents.len()), now)
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proofmark_evidence::{
-    Evidence, NoText, ReceiptFact, Refusal, Sought, SoughtReceipt, TextExpression, Wanted, assign, nearest,
+    Evidence, Logged, NoText, ReceiptFact, Refusal, Sought, SoughtReceipt, TextExpression, Wanted, assign, nearest,
 };
 use proofmark_predicate::{Budget, Value};
 use proofmark_receipt::Timestamp;
@@ -15,6 +15,8 @@ use crate::rule_ref::RuleRef;
 
 /// Steps that reading one document counts as.
 const STEPS_PER_DOCUMENT: u64 = 8;
+/// Steps that looking for a witness among those of a policy counts as.
+const STEPS_PER_WITNESS: u64 = 8;
 
 /// The digests (`hashes.output`) a receipt or an approval must be over to count for this request at `now`, so that a store
 /// looks up no others.
@@ -106,7 +108,8 @@ pub(crate) fn assigned<'w>(
 
 /// The steps that reading every document once counts as.
 pub(crate) fn reading_steps(evidence: &Evidence) -> u64 {
-    evidence.documents().len() as u64 * STEPS_PER_DOCUMENT
+    let cosigned = evidence.documents().iter().filter_map(|fact| fact.logged.as_ref()).map(Logged::cosigned);
+    evidence.documents().len() as u64 * STEPS_PER_DOCUMENT + cosigned.sum::<usize>() as u64 * STEPS_PER_WITNESS
 }
 
 /// The refused receipts, the nearest first. Approvals are not receipts.

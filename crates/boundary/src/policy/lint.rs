@@ -5,7 +5,7 @@ mod names;
 mod origins;
 mod together;
 
-use proofmark_evidence::{Accepts, ApprovalDemand, Person};
+use proofmark_evidence::{Accepts, ApprovalDemand, LoggedDemand, Person};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{SignerId, Verdict};
 use proofmark_session::COMMON_TOOLS;
@@ -166,6 +166,15 @@ fn of_receipt(at: &str, rule: &ReceiptRule) -> Vec<Warning> {
     if !rule.demand.single_use && rule.demand.max_age_millis.is_none() {
         let message = "one receipt allows this action any number of times, without end";
         warnings.push(warning(at, "receipt-without-end", message, "write `single_use` or `max_age`"));
+    }
+    if rule.demand.logged.as_ref().is_some_and(LoggedDemand::trusts_the_log) {
+        let message = "no witness has to have seen the log, which can show each reader another history";
+        warnings.push(warning(
+            at,
+            "log-without-witness",
+            message,
+            "write `witnesses: 1`, or a `quorum` in `log_policy`",
+        ));
     }
     warnings.extend(of_what_it_says(at, rule));
     warnings

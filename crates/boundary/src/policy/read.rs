@@ -6,8 +6,7 @@ mod rule;
 
 use std::sync::Arc;
 
-use proofmark_evidence::{AcceptedWarnings, Roles, span};
-use proofmark_predicate::Schema;
+use proofmark_evidence::{AcceptedWarnings, LogPolicy, Roles, span};
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest};
 
@@ -28,7 +27,7 @@ const VALID_FOR_MILLIS: i64 = 5 * 60 * 1000;
 /// The limit on denials without `repeat`.
 const REPEAT: Repeat = Repeat { limit: 3, then: OnBlock::HumanReview };
 
-const FIELDS: [&str; 16] = [
+const FIELDS: [&str; 17] = [
     "version",
     "boundaries",
     "repeat",
@@ -44,6 +43,7 @@ const FIELDS: [&str; 16] = [
     "results",
     "origins",
     "clean",
+    "log_policy",
     "lint",
 ];
 
@@ -55,7 +55,8 @@ pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError>
     let classes = optional(&fields, "classes", classes)?.unwrap_or_default();
     let listed = fields.need("boundaries", "write at least one")?;
     let schema = facts::fact_schema(&classes, &limit::ids(listed.json));
-    let boundaries = boundaries(&listed, &schema)?;
+    let log_policy = optional(&fields, "log_policy", LogPolicy::read)?;
+    let boundaries = boundaries(&listed, &Reader { schema: &schema, log_policy: log_policy.as_ref() })?;
     let tools = optional(&fields, "tools", super::tools::read)?.unwrap_or_default();
     known_classes(&fields, &boundaries, &tools, &classes)?;
     let exemptions = optional(&fields, "exemptions", exemptions)?.unwrap_or_default();
@@ -75,6 +76,7 @@ pub(super) fn policy(document: &Json) -> Result<ActionPolicy, ActionPolicyError>
         results: optional(&fields, "results", super::results::read)?.unwrap_or_default(),
         origins: optional(&fields, "origins", super::origins::read)?.unwrap_or_default(),
         clean: optional(&fields, "clean", super::origins::labels)?.unwrap_or_default(),
+        log_policy,
     })
 }
 
@@ -107,7 +109,7 @@ fn version(field: &Field<'_>) -> Result<(), DocumentError> {
     }
 }
 
-fn boundaries(field: &Field<'_>, schema: &Schema) -> Result<Vec<Boundary>, ActionPolicyError> {
+fn boundaries(field: &Field<'_>, reader: &Reader<'_>) -> Result<Vec<Boundary>, ActionPolicyError> {
     let items = field.items()?;
     if items.len() > MAX_BOUNDARIES {
         return Err(field
@@ -118,7 +120,7 @@ fn boundaries(field: &Field<'_>, schema: &Schema) -> Result<Vec<Boundary>, Actio
     let mut boundaries: Vec<Boundary> = Vec::new();
     let mut rules = 0;
     for item in &items {
-        let boundary = boundary(item, schema)?;
+        let boundary = boundary(item, reader)?;
         if boundaries.iter().any(|other| other.id == boundary.id) {
             let message = format!("another boundary has the id `{}`", shown(&boundary.id));
             return Err(item.error(Cause::DuplicateName, message).with_help("give each its own id").into());
@@ -154,12 +156,11 @@ fn distinct_limits(field: &Field<'_>, others: &[Boundary], boundary: &Boundary) 
     }
 }
 
-fn boundary(field: &Field<'_>, schema: &Schema) -> Result<Boundary, ActionPolicyError> {
+fn boundary(field: &Field<'_>, reader: &Reader<'_>) -> Result<Boundary, ActionPolicyError> {
     let fields = field.fields()?;
     fields.only(&["id", "match", "when", "require", "deny", "warn", "lint"])?;
     let id = text(&fields.need("id", "name the boundary, as in `id: resolve-ticket`")?)?;
     let matcher = fields.need("match", "say which actions it is about; `match: {}` is every one")?;
-    let reader = Reader { schema };
     let when = fields.get("when").map(|field| reader.condition(&field)).transpose()?;
     let mut deny = list(&fields, "deny", |field| reader.deny(field))?;
     let required = list(&fields, "require", |field| reader.require(field))?;

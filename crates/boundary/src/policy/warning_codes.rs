@@ -3,7 +3,7 @@
 use proofmark_evidence::DOUBTS;
 
 /// The names of all warnings of policies that are not also of workflows ([`DOUBTS`]).
-const OWN: [&str; 33] = [
+const OWN: [&str; 35] = [
     "no-boundaries",
     "allows-everything",
     "exempts-everything",
@@ -14,6 +14,8 @@ const OWN: [&str; 33] = [
     "strength-of-any-suite",
     "specification-of-agent",
     "receipt-without-end",
+    "log-without-witness",
+    "unused-log-policy",
     "verdict-not-pass",
     "scopes-of-spending",
     "role-of-nobody",

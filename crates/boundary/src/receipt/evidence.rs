@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use proofmark_evidence::{ApprovalFact, Comparison, ReceiptFact, ReceiptKind};
+use proofmark_evidence::{ApprovalFact, Comparison, Logged, ReceiptFact, ReceiptKind};
 use proofmark_receipt::{Json, Object, Sha256Digest, Trust, object};
 
 use crate::evidence::EvidenceItem;
@@ -111,6 +111,7 @@ fn fact_object(fact: &ReceiptFact) -> Object {
         "tests"?: digest(fact.tests),
         "tests_from"?: fact.tests_from.as_deref().filter(|_| work),
         "suite"?: digest(fact.suite),
+        "logged"?: fact.logged.as_ref().filter(|_| work).map(Logged::to_object),
         "approval"?: fact.approval.as_ref().map(approval_object),
         "vouched"?: (!work).then_some(fact.vouched),
         "passkey"?: fact.passkey.as_ref().map(ToString::to_string),
@@ -142,6 +143,10 @@ fn fact(object: &Object) -> Option<ReceiptFact> {
         Some(approval) => Some(ApprovalFact::read(approval)?),
         None => None,
     };
+    let logged = match object.get("logged") {
+        Some(logged) => Some(Logged::read(logged)?),
+        None => None,
+    };
     // An approval has no members about what was verified.
     let (kind, comparison) = match &approval {
         Some(_) => (Some(ReceiptKind::Approval), Some(Comparison::External)),
@@ -167,6 +172,7 @@ fn fact(object: &Object) -> Option<ReceiptFact> {
         signer,
         valid: flag("valid")?,
         trust: trust(text("trust")?)?,
+        logged,
         spent: flag("spent")?,
         spent_by: text("spent_by").map(str::to_owned),
         vouched: approval.is_some() && flag("vouched")?,

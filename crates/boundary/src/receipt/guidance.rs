@@ -1,5 +1,6 @@
 //! What a receipt tells agents and people: next steps, guidance, and the result of a blocked tool call.
 
+use proofmark_evidence::Refusal;
 use proofmark_receipt::{Json, Object, object};
 
 use super::{coded, reasons, texts};
@@ -42,6 +43,18 @@ fn default_step(finding: &RuleFinding) -> Object {
         // First, since an error can have any kind of evidence and the agent cannot fix it.
         (_, _) if finding.hard => {
             coded("report_to_operator", "Tell the operator that the policy or the request must be fixed.")
+        }
+        (RuleKind::Require, Some(EvidenceItem::Document { role: None, refusal: Some(Refusal::NotLogged), .. })) => {
+            coded(
+                "prove_logged",
+                "Ask again with a proof that this receipt is in a log of the policy (`proofmark log prove ID`).",
+            )
+        }
+        (RuleKind::Require, Some(EvidenceItem::Document { role: None, refusal: Some(Refusal::NotWitnessed), .. })) => {
+            coded(
+                "prove_logged",
+                "Ask again with a newer proof that this receipt is in the log, once more witnesses have cosigned that.",
+            )
         }
         (
             RuleKind::Require,

@@ -25,7 +25,18 @@ pub(super) fn warnings(policy: &ActionPolicy) -> Vec<Warning> {
     }
     warnings.extend(presented(policy));
     warnings.extend(unused_roles(policy));
+    warnings.extend(unused_log_policy(policy));
     warnings
+}
+
+/// Keys of logs that no rule asks for.
+fn unused_log_policy(policy: &ActionPolicy) -> Option<Warning> {
+    let mut rules = policy.boundaries.iter().flat_map(|boundary| &boundary.require);
+    let is_used = rules.any(|rule| matches!(&rule.demand, Demand::Receipt(rule) if rule.demand.logged.is_some()));
+    policy.log_policy.as_ref().filter(|_| !is_used).map(|_| {
+        let message = "no rule asks for a receipt that is in a log";
+        warning("log_policy", "unused-log-policy", message, "write `logged: true` in a receipt rule, or remove it")
+    })
 }
 
 /// Globs that are written like regular expressions, of which nothing but `*` and `?` has a meaning.

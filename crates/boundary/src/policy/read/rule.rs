@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use proofmark_evidence::{ApprovalDemand, Condition, ProvenanceDemand, ReceiptDemand, SignerDemand, TextExpression};
+use proofmark_evidence::{
+    ApprovalDemand, Condition, LogPolicy, LoggedDemand, ProvenanceDemand, ReceiptDemand, SignerDemand, TextExpression,
+};
 use proofmark_predicate::Schema;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
 use proofmark_receipt::glob::Globs;
@@ -21,6 +23,8 @@ const MAX_BOUND: usize = 32;
 /// What the readers of rules share.
 pub(super) struct Reader<'a> {
     pub(super) schema: &'a Schema,
+    /// The logs and witnesses that the policy pins.
+    pub(super) log_policy: Option<&'a LogPolicy>,
 }
 
 /// A requirement as it is judged.
@@ -97,10 +101,11 @@ impl Reader<'_> {
 
     fn receipt(&self, field: &Field<'_>) -> Result<ReceiptRule, ActionPolicyError> {
         let fields = field.fields()?;
-        fields.only(&[&["output", "specification"], &ReceiptDemand::FIELDS[..]].concat())?;
+        fields.only(&[&["output", "specification"], &ReceiptDemand::FIELDS[..], &LoggedDemand::FIELDS[..]].concat())?;
         let help = "say which bytes it has to be over, as in `sha256(action.args.patch)`";
         let output = TextExpression::read(&fields.need("output", help)?, self.schema)?;
-        let demand = ReceiptDemand::read(&fields)?;
+        let logged = LoggedDemand::read(&fields, self.log_policy)?;
+        let demand = ReceiptDemand { logged, ..ReceiptDemand::read(&fields)? };
         // The shared reader knows `any`, but here the agent itself could be the signer.
         if let (SignerDemand::Any, Some(field)) = (&demand.signer, fields.get("signer")) {
             let message = "anyone can sign a receipt";

@@ -14,7 +14,9 @@ use proofmark_receipt::{ChainError, ReceiptError, SignError};
 use proofmark_server::{BucketError, IssuerError, KeysError, KeysFileError, ServeError, WebhookError};
 use proofmark_session::SessionError;
 use proofmark_store::{CopyError, StoreError};
-use proofmark_verifier::{AcceptError, IssueError, LockError, ProjectError, StrengthError, VerifyError};
+use proofmark_verifier::{
+    AcceptError, IssueError, LockError, PresentedError, ProjectError, StrengthError, VerifyError,
+};
 
 use crate::paint::printable;
 use crate::source::SourceError;
@@ -111,6 +113,7 @@ fn help_of(cause: &(dyn Error + 'static)) -> Option<String> {
         KeysError,
         KeysFileError,
         ParseDecisionError,
+        PresentedError,
         ProjectError,
         ReceiptError,
         ReviewError,

@@ -60,7 +60,7 @@ enum AgreeOnName {
 impl Quorum {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let folders: [&Path; 1] = [&self.receipts];
-        let reviews = Presented { folders: &folders, receipts: &[] }.read()?;
+        let reviews = Presented { folders: &folders, ..Presented::default() }.read()?.receipts;
         let members: Vec<Member<'_>> = reviews.iter().map(|receipt| Member { receipt, head: None }).collect();
         let agree_on = match self.agree_on {
             AgreeOnName::Verdict => AgreeOn::Verdict,

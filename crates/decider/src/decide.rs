@@ -18,7 +18,7 @@ use proofmark_store::{
     StoreError, TenantStore,
 };
 
-use proofmark_verifier::presented::{self, Presented, PresentedError};
+use proofmark_verifier::presented::{self, Presented, PresentedError, Proofs};
 use proofmark_verifier::{ChangedDecision, clock, signed_decision, subject_key};
 
 use crate::ahead::Last;
@@ -161,7 +161,10 @@ pub fn replay(
     presented: Presented<'_>,
     trusted: &Signers,
 ) -> Result<Replay, DecideError> {
-    let presented = presented::facts(&presented.read()?, trusted, None)?;
+    let documents = presented.read()?;
+    let proofs = Proofs::new(policy.log_policy(), &documents.proofs);
+    let presented = presented::facts(&documents.receipts, trusted, None, &proofs)?;
+    proofs.check_all_met().map_err(PresentedError::from)?;
     Ok(proofmark_boundary::replay(receipt, request, policy, &presented, &decision_signers(receipt, trusted)))
 }
 
@@ -270,10 +273,14 @@ pub(crate) fn evidence(
     store: &TenantStore<'_>,
     now: &Timestamp,
 ) -> Result<Evidence, DecideError> {
-    let mut facts = presented::facts(&question.presented.read()?, question.trusted, Some(store))?;
+    let documents = question.presented.read()?;
+    // The keys are those of the policy: who presents a proof does not choose its log.
+    let proofs = Proofs::new(question.policy.log_policy(), &documents.proofs);
+    let mut facts = presented::facts(&documents.receipts, question.trusted, Some(store), &proofs)?;
     let outputs = outputs_wanted(question.policy, question.request, now);
     let sought = sought(question.policy, question.request, now);
-    facts.extend(presented::stored(store, &outputs, &sought, question.trusted)?);
+    facts.extend(presented::stored(store, &outputs, &sought, question.trusted, &proofs)?);
+    proofs.check_all_met().map_err(PresentedError::from)?;
     vouch(&mut facts, question.vouching);
     Ok(Evidence::new(facts))
 }

@@ -10,6 +10,7 @@ use proofmark_boundary::{DecisionReceipt, Request};
 use proofmark_decider::{Asked, Attempt, Begun, Decided, Replayable, ToldDecision};
 use proofmark_receipt::{Json, Sha256Digest};
 use proofmark_store::{Tenant, while_wanted};
+use proofmark_verifier::{Presented, PresentedProof};
 use tracing::{Instrument, Span};
 
 use crate::body::{self, Sent};
@@ -18,6 +19,7 @@ use crate::endpoint::{Endpoint, Method, waiting};
 use crate::keys::{Caller, Role};
 use crate::observe::decided;
 use crate::problem::Problem;
+use crate::proofs_body;
 use crate::reply::Reply;
 use crate::services::Services;
 use crate::share::{Place, Priority, Share};
@@ -36,6 +38,7 @@ pub(crate) struct Form {
 /// A request for a decision.
 struct Asking {
     request: Request,
+    proofs: Vec<PresentedProof>,
     candidate: Option<String>,
     caller: Caller,
     idempotency: Option<(String, Sha256Digest)>,
@@ -145,16 +148,19 @@ impl Asking {
     ) -> Result<Self, Problem> {
         let content = Content::read(&head, sent, &mut memory)?;
         let context = RequestContext::new(services, head, content, stop)?;
-        let body = context.json()?;
+        let mut body = context.json()?;
+        let proofs = proofs_body::take(&mut body)?;
         let request = Request::read(&body).map_err(|error| Problem::unreadable("read the request", &error))?;
         let candidate = (form.candidate)(&body);
         let request = request.asked_by(&context.asks(context.parameter("policy"))?);
         let RequestContext { caller, stop, idempotency, .. } = context;
-        Ok(Self { request, candidate, caller, idempotency, stop, attempt: Attempt::default(), _memory: memory })
+        Ok(Self { request, proofs, candidate, caller, idempotency, stop, attempt: Attempt::default(), _memory: memory })
     }
 
     fn begin(mut self, services: &Services) -> Result<(Self, Begun), Problem> {
         let asked = Asked {
+            // Receipts are those of the store: only their proofs come with the request.
+            presented: Presented { proofs: &self.proofs, ..Presented::default() },
             candidate: self.candidate.as_deref(),
             replayable: self.idempotency.as_ref().map(|(key, request)| Replayable { key, request: *request }),
             ..Asked::new(&self.request, &self.caller.tenant, &self.stop)

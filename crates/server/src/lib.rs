@@ -48,6 +48,7 @@ mod peer;
 mod peer_address;
 mod pool;
 pub mod problem;
+mod proofs_body;
 mod proxies;
 mod proxy_header;
 mod rate;

@@ -11,7 +11,7 @@ use proofmark_jobs::SubmitError;
 use proofmark_receipt::SignError;
 use proofmark_receipt::document::DocumentError;
 use proofmark_store::StoreError;
-use proofmark_verifier::{AcceptError, ChangedDecision, IssueError};
+use proofmark_verifier::{AcceptError, ChangedDecision, IssueError, PresentedError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -289,6 +289,7 @@ impl From<DecideError> for Problem {
         let (message, help) = (error.to_string(), error.help());
         let problem = match error {
             DecideError::Store(error) => return error.into(),
+            DecideError::Presented(PresentedError::Proof(error)) => return error.into(),
             DecideError::KeyReused(_) => Self::unprocessable("idempotency_key_reused", message),
             DecideError::Raced => Self::unavailable("raced", message).retry_after(1),
             DecideError::Stopped => Self::unavailable("stopping", message),

@@ -13,7 +13,7 @@ use proofmark_keys::{Checked, TrustedSigners, check_document};
 use proofmark_receipt::{Json, Profile};
 use proofmark_sandbox::Host;
 use proofmark_store::{StoreError, StoredWorker, Tenant};
-use proofmark_verifier::{AcceptError, Acceptance, Attempt, Presented, Purpose, accept};
+use proofmark_verifier::{AcceptError, Acceptance, Attempt, Presented, PresentedProof, Purpose, accept};
 use tracing::{error, info};
 
 use crate::attempt_body::{AttemptBody, read_workflow, step_id};
@@ -170,7 +170,7 @@ impl Services {
             trace: body.trace.as_deref().map(str::as_bytes),
             context: body.context.as_ref(),
             // This would be a folder of this host, which no client may name: its receipts are in the body.
-            presented: Presented { folders: &[], receipts: &body.receipts },
+            presented: Presented { receipts: &body.receipts, ..Presented::default() },
             trusted: trusted.signers(),
             in_order: false,
             purpose: Purpose::Attempt,
@@ -184,13 +184,15 @@ impl Services {
         &self,
         caller: &Caller,
         request: &proofmark_boundary::Request,
+        proofs: &[PresentedProof],
         stop: &AtomicBool,
     ) -> Result<String, DecideError> {
         let began = SystemTime::now();
         // Only the runtime SDK names actions by hash, and only HTTP has idempotency keys; this serves MCP.
         let (policy, _) = self.decider.policy_of(&caller.tenant, caller.policy.as_deref())?;
         let request = request.asked_by(&Asker { policy: Some(policy), ..Asker::default() });
-        let made = self.decider.decide(&Asked::new(&request, &caller.tenant, stop))?;
+        let presented = Presented { proofs, ..Presented::default() };
+        let made = self.decider.decide(&Asked { presented, ..Asked::new(&request, &caller.tenant, stop) })?;
         let (tenant, caller) = (&caller.tenant, caller.id.as_str());
         decided(&ToldDecision { request: &request, receipt: &made.receipt, tenant, caller, began });
         Ok(made.text)

@@ -31,7 +31,7 @@ use crate::accept_error::{AcceptError, MAX_RUN_NAME};
 use crate::approval::{self, AskError, AskedAttempt, AwaitedApproval, StepApprovals, StepDecision};
 use crate::clock;
 use crate::issue::{Destination, Issuer, STEP_CHAINS, VERIFIER};
-use crate::presented::{self, Presented};
+use crate::presented::{self, Presented, Proofs};
 
 /// A response to be judged, and what it is judged by.
 #[derive(Clone, Copy, Debug)]
@@ -470,9 +470,11 @@ fn receipts(
     store: Option<&TenantStore<'_>>,
     (outputs, sought): (&BTreeSet<String>, &Sought),
 ) -> Result<proofmark_evidence::Evidence, AcceptError> {
-    let mut facts = presented::facts(&attempt.presented.read()?, attempt.trusted, store)?;
+    // A contract pins no log, so it asks for no proof.
+    let proofs = &Proofs::default();
+    let mut facts = presented::facts(&attempt.presented.read()?.receipts, attempt.trusted, store, proofs)?;
     if let Some(store) = store {
-        facts.extend(presented::stored(store, outputs, sought, attempt.trusted)?);
+        facts.extend(presented::stored(store, outputs, sought, attempt.trusted, proofs)?);
     }
     Ok(proofmark_evidence::Evidence::new(facts))
 }

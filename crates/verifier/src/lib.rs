@@ -44,7 +44,7 @@ pub use file_watch::{FileWatch, Look, SETTLING};
 pub use issue::{Destination, IssueError, Issuer, Issuing, STEP_CHAINS, VERIFIER, chain_head, decisions_head};
 pub use locked::{BuiltEnvironment, LockError, LockFile, LockedEnvironments};
 pub use offers::{LOOK_EVERY, Offers};
-pub use presented::{Presented, PresentedError};
+pub use presented::{Presented, PresentedError, PresentedProof, ProofError};
 pub use project::{
     Base, CONFIG_FILE, Change, HeldTests, Lists, Patch, ProjectConfig, ProjectError, ProjectFiles, TestsFrom,
     folder_files, project_origin, project_request, require_all_tests, settings_in, tree_files,

@@ -1,36 +1,51 @@
 //! Receipts as evidence: read from files or looked up in the store, verified here, and turned into facts.
 
+mod proofs;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use proofmark_evidence::{ApprovalFact, ReceiptFact, ReceiptKind, Signers, Sought};
+use proofmark_evidence::{ApprovalFact, Logged, ReceiptFact, ReceiptKind, Signers, Sought};
 use proofmark_passkey::{Approved, approved};
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Profile, Receipt, ReceiptError, verify_receipt};
 use proofmark_store::{Spend, StoreError, Tenant, TenantStore};
 
+pub use proofs::{MAX_PROOFS_BYTES, PresentedProof, ProofError, Proofs};
+
 /// The most files of receipts one folder may hold.
 const MAX_FILES: usize = 1_000;
 /// The most bytes the files of one folder may have together: all of them are held and verified before anything is judged.
 const MAX_FOLDER_BYTES: u64 = 64 << 20;
+/// What the names of files with a proof end in.
+const PROOF: &str = "tlog-proof";
 
 /// Receipts that are presented as evidence, beside what the store has.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Presented<'a> {
-    /// Folders of receipts and approvals.
+    /// Folders of receipts, approvals, and proofs that receipts are in a log.
     pub folders: &'a [&'a Path],
     pub receipts: &'a [Receipt],
+    pub proofs: &'a [PresentedProof],
+}
+
+/// What was presented, read.
+#[derive(Debug, Default)]
+pub struct Documents {
+    pub receipts: Vec<Receipt>,
+    pub proofs: Vec<PresentedProof>,
 }
 
 impl Presented<'_> {
     /// All that is presented.
-    pub fn read(&self) -> Result<Vec<Receipt>, PresentedError> {
-        let mut all = self.receipts.to_vec();
+    pub fn read(&self) -> Result<Documents, PresentedError> {
+        let mut all = Documents { receipts: self.receipts.to_vec(), proofs: self.proofs.to_vec() };
         for folder in self.folders {
-            all.extend(receipts(folder)?);
+            all.take_from(folder)?;
         }
+        proofs::check_count(&all.proofs)?;
         Ok(all)
     }
 }
@@ -58,6 +73,9 @@ pub enum PresentedError {
         text: Box<[u8]>,
         error: Box<ReceiptError>,
     },
+    /// A proof that is none, or of no receipt.
+    #[error(transparent)]
+    Proof(#[from] ProofError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -73,27 +91,39 @@ impl PresentedError {
             Self::NoReceipt { .. } => {
                 Some("give it with the bytes that were issued, or take it out of the folder".to_owned())
             }
+            Self::Proof(error) => Some(error.help().to_owned()),
             Self::Store(error) => error.help(),
         }
     }
 }
 
-/// The receipts of a folder, `.json` with one and `.jsonl` with one a line.
-fn receipts(folder: &Path) -> Result<Vec<Receipt>, PresentedError> {
-    let mut all = Vec::new();
-    for path in files(folder)? {
-        let bytes = fs::read(&path).map_err(|error| PresentedError::Io { path: path.clone(), error })?;
-        let lines = path.extension().is_some_and(|extension| extension == "jsonl");
-        let texts: Vec<&[u8]> =
-            if lines { bytes.split(|byte| *byte == b'\n').collect() } else { vec![bytes.as_slice()] };
-        for (line, text) in (1..).zip(texts).filter(|(_, text)| !lines || !text.trim_ascii().is_empty()) {
-            all.push(Receipt::parse(text).map_err(|error| {
-                let (path, text, error) = (path.clone(), text.into(), Box::new(error));
-                PresentedError::NoReceipt { path, line, text, error }
-            })?);
+impl Documents {
+    /// Adds those of a folder: receipts, `.json` with one and `.jsonl` with one a line, and proofs, `.tlog-proof`.
+    fn take_from(&mut self, folder: &Path) -> Result<(), PresentedError> {
+        for path in files(folder)? {
+            let bytes = fs::read(&path).map_err(|error| PresentedError::Io { path: path.clone(), error })?;
+            if path.extension().is_some_and(|extension| extension == PROOF) {
+                self.proofs.push(PresentedProof::parse(path.display().to_string(), bytes)?);
+            } else {
+                self.receipts.extend(receipts(&path, &bytes)?);
+            }
         }
+        Ok(())
     }
-    Ok(all)
+}
+
+/// The receipts of a file.
+fn receipts(path: &Path, bytes: &[u8]) -> Result<Vec<Receipt>, PresentedError> {
+    let lines = path.extension().is_some_and(|extension| extension == "jsonl");
+    let texts: Vec<&[u8]> = if lines { bytes.split(|byte| *byte == b'\n').collect() } else { vec![bytes] };
+    let texts = (1..).zip(texts).filter(|(_, text)| !lines || !text.trim_ascii().is_empty());
+    let read = texts.map(|(line, text)| {
+        Receipt::parse(text).map_err(|error| {
+            let (path, text, error) = (path.to_owned(), text.into(), Box::new(error));
+            PresentedError::NoReceipt { path, line, text, error }
+        })
+    });
+    read.collect()
 }
 
 /// The facts of presented receipts. Those that another supersedes are left out, as they are of the store's own: work that was
@@ -102,15 +132,23 @@ pub fn facts(
     receipts: &[Receipt],
     trusted: &Signers,
     store: Option<&TenantStore<'_>>,
+    proofs: &Proofs<'_>,
 ) -> Result<Vec<ReceiptFact>, StoreError> {
     let mut facts = Vec::new();
     for receipt in receipts {
         let superseded = store.map(|store| store.is_superseded(&Spend::of(receipt))).transpose()?.unwrap_or(false);
+        // A proof of one that is superseded is of a presented receipt all the same.
+        let logged = proofs.of(receipt);
         if !superseded {
-            facts.push(fact(receipt, trusted, store)?);
+            facts.push(with(logged, fact(receipt, trusted, store)?));
         }
     }
     Ok(facts)
+}
+
+/// The fact with what proofs show. Of an approval no rule asks for it.
+fn with(logged: Option<Logged>, fact: ReceiptFact) -> ReceiptFact {
+    ReceiptFact { logged: logged.filter(|_| fact.approval.is_none()), ..fact }
 }
 
 /// The facts of a receipt: whether it verifies, who signed it, and whether it is spent in the store. An approval is spent,
@@ -163,6 +201,7 @@ pub fn stored(
     outputs: &BTreeSet<String>,
     sought: &Sought,
     trusted: &Signers,
+    proofs: &Proofs<'_>,
 ) -> Result<Vec<ReceiptFact>, StoreError> {
     let mut facts = Vec::new();
     for output in outputs {
@@ -170,7 +209,7 @@ pub fn stored(
             store.receipts_over(output, &|receipt| sought.may_be(receipt, trusted).then(|| spend_of_stored(receipt)))?
         {
             if !is_of_other_tenant(&receipt, store)? {
-                facts.push(fact(&receipt, trusted, Some(store))?);
+                facts.push(with(proofs.of(&receipt), fact(&receipt, trusted, Some(store))?));
             }
         }
     }
@@ -205,9 +244,13 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, PresentedError> {
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         let kind = path.extension().and_then(|extension| extension.to_str());
-        if path.is_file() && matches!(kind, Some("json" | "jsonl")) {
+        if path.is_file() && matches!(kind, Some("json" | "jsonl" | PROOF)) {
             let length = fs::metadata(&path).map_err(failed)?.len();
-            let longest = if kind == Some("json") { MAX_BYTES as u64 } else { MAX_FOLDER_BYTES };
+            let longest = match kind {
+                Some("json") => MAX_BYTES as u64,
+                Some(PROOF) => MAX_PROOFS_BYTES as u64,
+                _ => MAX_FOLDER_BYTES,
+            };
             bytes = bytes.saturating_add(length);
             if found.len() == MAX_FILES || length > longest || bytes > MAX_FOLDER_BYTES {
                 return Err(PresentedError::TooMany(folder.to_owned()));
@@ -269,17 +312,17 @@ mod tests {
         let both = [older.clone(), newer.clone()];
         submit(&older, None);
         let verdicts = || {
-            let facts = facts(&both, &Signers::default(), Some(&ours)).unwrap();
+            let facts = facts(&both, &Signers::default(), Some(&ours), &Proofs::default()).unwrap();
             facts.iter().map(|fact| fact.verdict).collect::<Vec<_>>()
         };
         assert_eq!(verdicts(), [Verdict::Pass, Verdict::Fail]);
         submit(&newer, Some(older.receipt_id()));
         assert_eq!(verdicts(), [Verdict::Fail]);
         let wanted = BTreeSet::from([older.hashes().output.to_string()]);
-        let stored = stored(&ours, &wanted, &Sought::default(), &Signers::default()).unwrap();
+        let stored = stored(&ours, &wanted, &Sought::default(), &Signers::default(), &Proofs::default()).unwrap();
         assert_eq!(stored.iter().map(|fact| fact.verdict).collect::<Vec<_>>(), [Verdict::Fail]);
         assert_eq!(
-            facts(&both, &Signers::default(), None).unwrap().len(),
+            facts(&both, &Signers::default(), None, &Proofs::default()).unwrap().len(),
             2,
             "without a store nothing is known of that"
         );
@@ -307,7 +350,7 @@ mod tests {
         let trusted = Signers::of_any_kind([SigningKey::from_seed([3; 32]).signer()]);
         let wanted = BTreeSet::from([output]);
         let found = |trusted: &Signers| {
-            let facts = stored(&ours, &wanted, &sought, trusted).unwrap();
+            let facts = stored(&ours, &wanted, &sought, trusted, &Proofs::default()).unwrap();
             facts.iter().filter(|fact| fact.receipt_id == good.receipt_id().to_string()).count()
         };
         assert_eq!(found(&trusted), 1);
@@ -321,8 +364,9 @@ mod tests {
             let file = fs::File::create(folder.path().join(name)).unwrap();
             file.set_len(MAX_FOLDER_BYTES / 2 + 1).unwrap();
         }
-        assert!(matches!(receipts(folder.path()), Err(PresentedError::TooMany(_))));
+        let read = || Documents::default().take_from(folder.path());
+        assert!(matches!(read(), Err(PresentedError::TooMany(_))));
         fs::remove_file(folder.path().join("b.jsonl")).unwrap();
-        assert!(matches!(receipts(folder.path()), Err(PresentedError::NoReceipt { .. })));
+        assert!(matches!(read(), Err(PresentedError::NoReceipt { .. })));
     }
 }

@@ -95,6 +95,12 @@ impl Accept {
         let trace = self.trace(config)?;
         let context = self.context.as_deref().map(document::context).transpose()?;
         let evidence = self.presenting.read(&self.store, config)?;
+        if let Some(proof) = evidence.proof() {
+            return Err(with_help(
+                format!("use the proof `{proof}`: no contract asks that a receipt is in a log"),
+                "leave it out, or ask for it with `logged` in an action policy",
+            ));
+        }
         // After the documents are read: key and store are created on first use, and an invalid document creates none.
         let (issuer, decider, trusted) = self.issuer(config)?;
         let attempt = Attempt {

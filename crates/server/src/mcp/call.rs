@@ -22,6 +22,7 @@ use super::tools::{self, ACCEPT, DECIDE, VERIFY};
 use crate::attempt_body::{AttemptBody, AttemptBodyError};
 use crate::keys::Caller;
 use crate::problem::Problem;
+use crate::proofs_body::{self, ProofsBodyError};
 use crate::receipt_body::{ReceiptBody, ReceiptBodyError};
 use crate::services::Services;
 use crate::stop::MAX_ANSWER_TIME;
@@ -69,7 +70,7 @@ macro_rules! failures {
     )*};
 }
 
-failures! { AcceptError AttemptBodyError DecideError ReceiptBodyError StoreError }
+failures! { AcceptError AttemptBodyError DecideError ProofsBodyError ReceiptBodyError StoreError }
 
 /// Calls a tool. What is wrong with its arguments is an answer that the model can read.
 pub(super) async fn call(server: &Server, mut request: Request, says: &Says) -> Result<Object, Refusal> {
@@ -239,10 +240,12 @@ fn answer(
             })
         }
         DECIDE => {
-            let request = proofmark_boundary::Request::read(arguments);
+            let mut arguments = arguments.clone();
+            let proofs = proofs_body::take(&mut arguments)?;
+            let request = proofmark_boundary::Request::read(&arguments);
             let request =
                 request.map_err(|error| Failure::new(format_args!("read the request: {error}"), error.help()))?;
-            Ok(Answer::of(services.decide(caller, &request, stop)?))
+            Ok(Answer::of(services.decide(caller, &request, &proofs, stop)?))
         }
         "verify_receipt" => {
             let body = ReceiptBody::read(arguments)?;

@@ -19,6 +19,7 @@ mod evidence;
 mod grants;
 mod hooks;
 mod limits;
+mod logged;
 mod origin_rules;
 mod origins;
 mod properties;

@@ -9,9 +9,9 @@ use proofmark_receipt::{ReceiptId, SigningKey};
 
 use crate::support::{causes, decided, moment, policy, receipt, request, yaml};
 
-const LOG: &str = "log.example.org/proofmark+f356cdaf+Ae1JKMYo0cLG6ukDOJBZlWEpWSc6XGP5NjbBRhSshzfR";
-const ONE: &str = "witness.example.net/w1+141f260a+BMqTrBcFGHBx1nuDx/8O/oEI6OxFMFdddyaHkzPb2r58";
-const TWO: &str = "witness.example.com/w2+924325b6+BG56HN0psLeP0Tr0xVmP7/TvKpcWbjym8uT7/M2AUFvx";
+const LOG: &str = "log.example.org/proofmark+37fa6d46+Ae1JKMYo0cLG6ukDOJBZlWEpWSc6XGP5NjbBRhSshzfR";
+const ONE: &str = "witness.example.net/w1+7a571b28+BMqTrBcFGHBx1nuDx/8O/oEI6OxFMFdddyaHkzPb2r58";
+const TWO: &str = "witness.example.com/w2+880d174a+BG56HN0psLeP0Tr0xVmP7/TvKpcWbjym8uT7/M2AUFvx";
 
 fn text(rule: &str, log_policy: &[&str]) -> String {
     let lines: String = log_policy.iter().map(|line| format!("  {line}\n")).collect();

@@ -14,7 +14,8 @@ const SCHEMA: &str = include_str!("../../../../schemas/action-policy.schema.json
 #[test]
 fn the_examples_of_the_reference_are_read() {
     let blocks: Vec<_> = REFERENCE.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    let [policy, rare, limits, request, ordered, reviewers, several, passkeys, cases, accepted] = blocks.as_slice()
+    let [policy, rare, logged, limits, request, ordered, reviewers, several, passkeys, cases, accepted] =
+        blocks.as_slice()
     else {
         panic!("{} examples", blocks.len())
     };
@@ -22,7 +23,7 @@ fn the_examples_of_the_reference_are_read() {
     Request::read(&yaml(request)).unwrap();
     ActionPolicy::read(&yaml(rare)).unwrap();
     ActionPolicy::read(&yaml(ordered)).unwrap();
-    for sound in [accepted, limits] {
+    for sound in [accepted, limits, logged] {
         assert_eq!(ActionPolicy::read(&yaml(sound)).unwrap().warnings(), []);
     }
     for listed in [reviewers, several, passkeys] {

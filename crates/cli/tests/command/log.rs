@@ -78,6 +78,74 @@ fn a_suite_that_was_logged_first_is_proven_to_stand_before_the_work() {
 }
 
 #[test]
+fn a_rule_takes_a_logged_receipt_with_its_proof_and_by_the_keys_of_the_policy_alone() {
+    let place = Place::new();
+    let file = place.file("right.json", request(RIGHT));
+    let receipt = saved(&place, "receipt.json", place.run(&["verify", &file, "--json"]));
+    let content = Json::parse(fs::read(&receipt).unwrap().as_slice()).unwrap();
+    let hashes = content.as_object().unwrap().get("hashes").and_then(Json::as_object).unwrap().clone();
+    let request = format!(
+        r#"{{"action": {{"tool": "t", "class": "upload", "args": {{"digest": "{}"}}}}}}"#,
+        text(&hashes, "output")
+    );
+    let request = place.file("action.json", request);
+    let key = text(&object(&place.run(&["log", "init", ORIGIN, "--json"])), "key");
+    let proof = saved(&place, "receipt.tlog-proof", place.run(&["log", "prove", &receipt]));
+    let policy = |name: &str, key: &str| {
+        let rule = "{any_suite: true, comparison: in_process, output: action.args.digest, logged: true}";
+        let pinned = format!("log_policy: |\n  log {key}\n  quorum none\n");
+        place.file(
+            name,
+            format!("version: 1\n{pinned}boundaries: [{{id: b, match: {{}}, require: [{{receipt: {rule}}}]}}]\n"),
+        )
+    };
+    let ours = policy("ours.yaml", &key);
+    let decide = |policy: &str, more: &[&str]| {
+        let done = place.run(&[&["decide", &request, "--policy", policy, "--json"], more].concat());
+        (done.code, ["not_logged", "not_witnessed"].into_iter().find(|code| done.stdout.contains(code)))
+    };
+    assert_eq!(decide(&ours, &[]), (1, Some("not_logged")));
+    assert_eq!(decide(&ours, &["--receipt", &proof]), (0, None));
+    let folder = place.path("evidence");
+    fs::create_dir(&folder).unwrap();
+    fs::copy(&proof, folder.join("receipt.tlog-proof")).unwrap();
+    assert_eq!(decide(&ours, &["--receipt", folder.to_str().unwrap()]), (0, None));
+
+    // Another log of that name, and a proof that was changed.
+    let other = text(&object(&Place::new().run(&["log", "init", ORIGIN, "--json"])), "key");
+    assert_eq!(decide(&policy("other.yaml", &other), &["--receipt", &proof]), (1, Some("not_logged")));
+    let later = saved(&place, "later.json", place.run(&["verify", &file, "--json"]));
+    let later = saved(&place, "later.tlog-proof", place.run(&["log", "prove", &later]));
+    let moved = fs::read_to_string(&later).unwrap().replace("\nindex 1\n", "\nindex 0\n");
+    let strict = fs::read_to_string(&ours).unwrap().replace("logged: true", "logged: true, single_use: true");
+    let strict = place.file("strict.yaml", strict);
+    assert_eq!(decide(&strict, &["--receipt", &place.file("moved.tlog-proof", moved)]), (1, Some("not_logged")));
+
+    // A replay needs no proof.
+    let decided = saved(
+        &place,
+        "decided.json",
+        place.run(&["decide", &request, "--policy", &ours, "--receipt", &proof, "--json"]),
+    );
+    let replayed = place.run(&["decide", &request, "--policy", &ours, "--replay", &decided]);
+    assert!(replayed.code == 0 && replayed.stdout.starts_with("same"), "{replayed:?}");
+    let diff = place.run(&["decide", &request, "--policy", &policy("other.yaml", &other), "--replay", &decided]);
+    assert!(diff.code == 1 && diff.stdout.contains("not_logged"), "{diff:?}");
+
+    // What is no proof of any receipt here is an error.
+    let text = fs::read_to_string(&proof).unwrap();
+    let (extra, rest) = (text.lines().nth(1).unwrap(), text.splitn(3, '\n').nth(2).unwrap());
+    for (name, changed, message) in [
+        ("of-nothing", text.replace(extra, "extra e30="), "its receipt is not presented"),
+        ("bare", format!("c2sp.org/tlog-proof@v1\n{rest}"), "does not have its document in it"),
+        ("cut", text[..text.len() / 2].to_owned(), "the proof file"),
+    ] {
+        let done = place.run(&["decide", &request, "--policy", &ours, "--receipt", &place.file(name, changed)]);
+        assert!(done.code == 2 && done.stderr.contains(message) && done.stderr.contains("help: "), "{done:?}");
+    }
+}
+
+#[test]
 fn a_log_that_was_truncated_or_changed_is_named_by_fsck() {
     // The file is what is put back.
     let place = Place::in_file();

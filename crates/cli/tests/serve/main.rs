@@ -12,6 +12,7 @@ mod copies;
 mod durability;
 mod log;
 mod oidc;
+mod proofs;
 mod proxied;
 mod reload;
 mod rotation;

@@ -133,7 +133,7 @@ impl Refusal {
             Self::ScopeNotOffered => "is for more than one action, which the rule does not offer",
             Self::GrantTooLong => "is for more than one action, and counts for longer than the rule offers",
             Self::NotLogged => "is not proven to be in a log of the policy",
-            Self::NotWitnessed => "is in a log, and too few witnesses of the policy have cosigned that",
+            Self::NotWitnessed => "is in a log that too few witnesses of the policy have cosigned",
             Self::Spent => "was used up before",
             Self::SameReviewer => "is by a reviewer whose approval counts already",
             Self::UsedByAnotherRule => "is used up by another rule",

@@ -6,6 +6,7 @@ use proofmark_testing::Home;
 use crate::client::{DECISIONS, text};
 use crate::log::{Witness, begin, file, until};
 use crate::server::{Server, serve_by};
+use crate::shares::{mcp, session};
 
 const WORK: &str = r#"{"specification": "s", "output": {"content": "short"}, "verification":
     {"kind": "schema_check", "checks": [{"name": "short", "constraint": "length <= 10"}]}}"#;
@@ -70,10 +71,11 @@ fn an_action_waits_until_its_receipt_is_logged_and_witnesses_have_seen_the_log()
     assert_eq!(decide(&server, &publish(&[&early, &proof])), (200, "allow".to_owned(), None));
 
     // The same by MCP.
+    let begun = session(&server, "");
     let call = |arguments: Json| {
         let params = object! { "name": "decide_action", "arguments": arguments };
         let call = object! { "jsonrpc": "2.0", "id": 1_u64, "method": "tools/call", "params": params };
-        server.send("POST /mcp HTTP/1.1\r\nAccept: application/json, text/event-stream", &Json::from(call).to_text()).1
+        mcp(&server, "", &format!("\r\n{begun}"), &Json::from(call).to_text()).1
     };
     let allowed = call(Json::from(read(&publish(&[&proof]))));
     assert!(allowed.contains("continue_downstream") && !allowed.contains(r#""isError":true"#), "{allowed}");
@@ -89,7 +91,8 @@ fn an_action_waits_until_its_receipt_is_logged_and_witnesses_have_seen_the_log()
         (publish(&vec!["x"; 65]), "too_many_proofs"),
     ] {
         let (status, problem) = server.send(DECISIONS, &proofs);
-        assert_eq!((status, read(&problem).get("code").and_then(Json::as_str)), (422, Some(code)), "{problem}");
+        let error = read(&problem).get("error").and_then(Json::as_object).unwrap().clone();
+        assert_eq!((status, error.get("code").and_then(Json::as_str)), (422, Some(code)), "{problem}");
     }
     let listed = publish(&[]).replace("[]", "true");
     assert_eq!(server.send(DECISIONS, &listed).0, 400);

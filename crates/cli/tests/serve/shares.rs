@@ -215,14 +215,14 @@ const MCP: &str = "POST /mcp HTTP/1.1\r\ncontent-type: application/json\r\naccep
 const GREETING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
 
 /// Status, and the whole answer with its head.
-fn mcp(server: &Server, key: &str, more: &str, body: &str) -> (u16, String) {
+pub(crate) fn mcp(server: &Server, key: &str, more: &str, body: &str) -> (u16, String) {
     let mut stream = begin(server, &format!("{MCP}{more}"), key, body);
     let mut whole = String::new();
     stream.read_to_string(&mut whole).unwrap();
     (whole.split(' ').nth(1).unwrap().parse().unwrap(), whole)
 }
 
-fn session(server: &Server, key: &str) -> String {
+pub(crate) fn session(server: &Server, key: &str) -> String {
     let (status, whole) = mcp(server, key, "", GREETING);
     assert_eq!(status, 200, "{whole}");
     whole.lines().find(|line| line.starts_with("mcp-session-id: ")).unwrap().to_owned()

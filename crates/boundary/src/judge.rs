@@ -48,7 +48,7 @@ impl<'w> Applying<'w> {
     fn receipts(&self) -> impl Iterator<Item = (RuleRef, &'w ReceiptRule)> + use<'w> {
         let boundary = self.index;
         self.boundary.require.iter().enumerate().filter_map(move |(index, rule)| match &rule.demand {
-            Demand::Receipt(rule) => Some((RuleRef { kind: RuleKind::Require, boundary, index }, rule)),
+            Demand::Receipt(rule) => Some((RuleRef { kind: RuleKind::Require, boundary, index }, &**rule)),
             Demand::Fact(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
         })
     }

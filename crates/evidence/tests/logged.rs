@@ -1,4 +1,5 @@
 //! Whose log and whose cosignatures make a receipt a logged one. The proofs are real: signed trees with receipts in them.
+#![expect(clippy::unwrap_used, reason = "helpers of tests, which may fail by panicking")]
 
 use proofmark_evidence::{
     Evidence, LogPolicy, LogProof, LogProofError, Logged, LoggedDemand, MAX_WITNESSES, ReceiptDemand, ReceiptFact,

@@ -30,7 +30,7 @@ pub(crate) struct Require {
 #[derive(Debug)]
 pub(crate) enum Demand {
     Fact(Condition),
-    Receipt(ReceiptRule),
+    Receipt(Box<ReceiptRule>),
     Approval(ApprovalDemand),
     ToolCall(ToolCallDemand),
 }

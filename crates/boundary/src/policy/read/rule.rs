@@ -55,7 +55,7 @@ impl Reader<'_> {
         }
         let demand = match name {
             "fact" => Demand::Fact(self.condition(&demanded)?),
-            "receipt" => Demand::Receipt(self.receipt(&demanded)?),
+            "receipt" => Demand::Receipt(Box::new(self.receipt(&demanded)?)),
             "approval" => Demand::Approval(ApprovalDemand::read(&demanded)?),
             // `one_demand` returns no name outside `DEMANDS`.
             _ => Demand::ToolCall(tool_call(&demanded)?),

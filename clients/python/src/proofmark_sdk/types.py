@@ -147,7 +147,12 @@ class Context(TypedDict, total=False):
     context_fill_pct: float
 
 
-class PlainRequest(Context):
+class _PlainRequestMore(Context, total=False):
+    proofs: list[str]
+    """Proof files of a transparency log, with a receipt in each. They are no facts, and only a server takes them."""
+
+
+class PlainRequest(_PlainRequestMore):
     """What a decision is asked about."""
 
     action: Action

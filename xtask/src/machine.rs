@@ -214,7 +214,7 @@ fn python_with(environment: &Path, packages: &[(&str, &str)]) -> Option<PathBuf>
     }
     let install = |packages: &[&str]| {
         let by_uv = uv.as_ref().is_some_and(|uv| {
-            let words = ["pip", "install", "--quiet", "--no-progress", "--python"];
+            let words = ["pip", "install", "--quiet", "--no-progress", "--compile-bytecode", "--python"];
             run_quietly(Command::new(uv).args(words).arg(&python).args(packages)).is_ok()
         });
         // pip knows where this machine takes packages from, if it has settings for it.

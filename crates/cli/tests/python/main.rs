@@ -122,12 +122,31 @@ fn receipts_are_verified_offline_as_the_binary_does() {
     tested(&python, "tests/offline", &[], &variables);
 }
 
+/// The file that has one agent of each framework make the same calls.
+const SAME_CALLS: &str = "test_adapters";
+/// The files whose tests start a program each.
+const OF_PROGRAMS: [&str; 4] = ["examples", "pytest_plugin", "scorer", "toolhive"];
+
 #[test]
 fn agents_of_frameworks_make_no_call_that_was_not_allowed() {
+    adapters_are_tested(SAME_CALLS);
+}
+
+#[test]
+fn programs_with_adapters_let_nothing_pass_that_was_not_allowed() {
+    adapters_are_tested(&format!("({}) and not {SAME_CALLS}", OF_PROGRAMS.join(" or ")));
+}
+
+#[test]
+fn what_only_some_frameworks_do_changes_no_decision() {
+    adapters_are_tested(&format!("not ({}) and not {SAME_CALLS}", OF_PROGRAMS.join(" or ")));
+}
+
+fn adapters_are_tested(which: &str) {
     let Some(python) = proofmark_testing::python_with_framework(FRAMEWORKS, "langchain") else { return };
-    let others = format!("not {}", APART.join(" and not "));
+    let which = format!("{which} and not {}", APART.join(" and not "));
     let variables = [("PROOFMARK_REQUIRE_ADAPTERS", Path::new("1"))];
-    let skipped = skipped_of(&python, ADAPTERS, &["-k", &others], &variables);
+    let skipped = skipped_of(&python, ADAPTERS, &["-k", &which], &variables);
     for line in skipped.iter().filter(|line| !APART.iter().any(|framework| line.contains(framework))) {
         proofmark_testing::skip("python", line);
     }

@@ -37,8 +37,10 @@ def env(binary: str, tmp_path: Path) -> dict[str, str]:
     programs.mkdir()
     (programs / "proofmark").symlink_to(binary)
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    # The sources have no entry point.
-    more = {} if IS_INSTALLED else {"PYTEST_PLUGINS": PLUGIN, "PYTHONPATH": os.pathsep.join([SOURCES, env.get("PYTHONPATH", "")])}
+    # The sources have no entry point. Those of frameworks take a second of each start.
+    path = os.pathsep.join([SOURCES, env.get("PYTHONPATH", "")])
+    alone = {"PYTEST_PLUGINS": PLUGIN, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    more = {} if IS_INSTALLED else alone
     return {**env, **more, "PATH": f"{programs}:{env['PATH']}", "PROOFMARK_HOME": str(tmp_path / "home")}
 
 

@@ -1,5 +1,6 @@
 //! Disks and databases that fail.
 
+use std::cell::Cell;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -113,10 +114,23 @@ fn on_a_full_disk_the_log_loses_nothing_that_was_answered() {
     let mut answered: Vec<String> = (0..20).filter_map(decide).collect();
     assert_eq!(answered.len(), 20);
     until(&server, "/log/checkpoint", |status, note| status == 200 && note.lines().nth(1) == Some("20"));
-    // Until nothing can be stored: what was answered before that is not signed yet, or is being signed.
-    answered.extend((100..130).filter_map(decide));
-    disk.fill();
-    answered.extend((1_000..2_000).map_while(decide));
+    for round in 1.. {
+        answered.extend((100 * round..).take(30).filter_map(decide));
+        disk.fill();
+        // Until nothing can be stored: what was answered before that is not signed yet, or is being signed.
+        answered.extend((10_000 * round..).take(1_000).map_while(decide));
+        let is_stuck = Cell::new(false);
+        let size = answered.len().to_string();
+        server.until(|status| {
+            is_stuck.set(status.contains("\"log\":"));
+            is_stuck.get() || server.send("GET /log/checkpoint HTTP/1.1", "").1.lines().nth(1) == Some(&size)
+        });
+        if is_stuck.get() {
+            break;
+        }
+        // All was signed before the disk was full.
+        disk.make_room();
+    }
     server.said("the log cannot be signed or copied");
     disk.make_room();
     // It goes on by itself.

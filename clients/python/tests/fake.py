@@ -43,6 +43,11 @@ class Fake:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
+    def silence(self, request: Request) -> bytes:
+        """A reply that never comes."""
+        self.is_over.wait()
+        return b""
+
     def _accept(self) -> None:
         while True:
             try:
@@ -87,3 +92,9 @@ def problem(status: str, code: str, **headers: str) -> bytes:
     error = {"code": code, "message": f"it is {code}", "retryable": True}
     document = {"type": "about:blank", "title": code, "status": int(status[:3]), "detail": code, "error": error}
     return response(json.dumps(document).encode(), status, **headers)
+
+
+def gone() -> str:
+    """The address of a server that no longer listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
 import stat
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
@@ -15,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 from conftest import Server
-from fake import Fake, Request, problem, response
+from fake import Fake, Request, gone, problem, response
 
 import proofmark_sdk.asking
 from proofmark_sdk import AsyncClient, AsyncLocal, Client, Guard, Local, NoDecision, NotAllowed
@@ -59,9 +58,7 @@ def guard(client: Any, **options: Any) -> Guard:
 
 
 def test_the_server_is_gone() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    no_decision(guard, url, 30, "unreachable")
+    no_decision(guard, gone(), 30, "unreachable")
 
 
 def silence(fake: Fake, before: bytes) -> Iterator[bytes]:
@@ -82,11 +79,7 @@ def test_the_answer_is_late(fake: Fake, before: bytes) -> None:
 
 
 def test_nothing_at_all_is_answered(fake: Fake) -> None:
-    def nothing(request: Request) -> bytes:
-        fake.is_over.wait()
-        return b""
-
-    fake.reply = nothing
+    fake.reply = fake.silence
     no_decision(guard, fake.url, 0.3, "late")
 
 

@@ -43,7 +43,7 @@ pub struct Case {
     expect: Expectation,
 }
 
-/// A receipt, and what is supposed of the log that it is in.
+/// A receipt, and the log that the case assumes it to be in.
 #[derive(Clone, Debug)]
 struct CaseReceipt {
     fact: ReceiptFact,
@@ -152,7 +152,7 @@ impl CaseReceipt {
         ReceiptFact { logged, ..self.fact.clone() }
     }
 
-    /// What the case supposes of logs that the policy does not know.
+    /// What the case assumes about a log or a witness that the policy does not name.
     fn unknown(&self, policy: &ActionPolicy) -> Option<String> {
         let cosigned = self.cosigned.as_ref()?;
         let Some(by) = policy.log_policy() else {

@@ -52,7 +52,7 @@ pub struct LogProof {
 pub enum LogProofError {
     #[error(transparent)]
     File(ProofFileError),
-    #[error("the proof does not have its document in it, so it is not known which receipt it is of")]
+    #[error("the proof does not contain its document, so it is unknown which receipt it belongs to")]
     NoDocument,
 }
 
@@ -109,7 +109,7 @@ impl LogPolicy {
         let policy = Policy::parse(field.text()?.as_bytes());
         let policy = policy.map_err(|error| field.error(Cause::InvalidValue, error.to_string()).with_help(HELP))?;
         if policy.logs().is_empty() {
-            let error = field.error(Cause::InvalidValue, "it names no log, so nothing would be a logged receipt");
+            let error = field.error(Cause::InvalidValue, "it names no log, so no receipt could count as logged");
             return Err(error.with_help("write a line `log KEY` with the key that `proofmark log show` prints"));
         }
         Ok(Self(Arc::new(policy)))
@@ -205,7 +205,7 @@ impl Logged {
         is_whole.then_some(Self { log, index, size, witnesses })
     }
 
-    /// By what the more telling of two is found, whatever the order in which they come.
+    /// Orders two of them, the one with more witnesses last. It does not depend on which came first.
     pub(crate) fn order(&self) -> (usize, u64, u64, String) {
         let witnesses: Vec<String> = self.witnesses.iter().map(ToString::to_string).collect();
         (self.witnesses.len(), self.size, self.index, format!("{} {}", self.log, witnesses.join(" ")))

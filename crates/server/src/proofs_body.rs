@@ -44,22 +44,11 @@ impl From<ProofError> for Problem {
     }
 }
 
-/// Takes the proofs out of a request: they are no facts, and the action is the same with and without them.
+/// Takes the proofs out of a request. They do not count as facts, so the request has the same digest with and without them.
 pub(crate) fn take(body: &mut Json) -> Result<Vec<PresentedProof>, ProofsBodyError> {
     let Json::Object(object) = body else { return Ok(Vec::new()) };
-    if !object.contains(PROOFS) {
-        return Ok(Vec::new());
-    }
-    let proofs = read(body)?;
-    if let Json::Object(object) = body {
-        object.remove(PROOFS);
-    }
-    Ok(proofs)
-}
-
-fn read(body: &Json) -> Result<Vec<PresentedProof>, ProofsBodyError> {
-    let fields = Field::root(body).fields().map_err(ProofsBodyError::Fields)?;
-    let Some(field) = fields.get(PROOFS) else { return Ok(Vec::new()) };
+    let Some(proofs) = object.remove(PROOFS) else { return Ok(Vec::new()) };
+    let field = Field { at: PROOFS.to_owned(), json: &proofs };
     let items = field.items().map_err(ProofsBodyError::Fields)?;
     if items.len() > MAX_PROOFS {
         return Err(ProofError::TooMany.into());

@@ -36,7 +36,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_WAITING = 1000
-"""The decisions that wait of which one answer has, and among which one is looked for."""
+"""How many waiting decisions one answer has at most, and among how many a decision is looked for."""
 _ID = re.compile(r"[0-9a-fA-F-]{36}")
 
 

@@ -93,8 +93,8 @@ class Local(_Binary):
     """Asks the binary `proofmark`, with no server. It can be shared by threads.
 
     `policy` is the file of an action policy, `home` the folder of keys and store, in place of `PROOFMARK_HOME`, and `binary` the
-    program. `key` is that of a reviewer, for `review`: its name, or its file, which is a `Path` or has a `/`. What has no local form
-    raises `NotLocal`.
+    program. `key` is that of a reviewer, for `review`: its name, or its file, which is a `Path` or has a `/`. What has no local
+    form raises `NotLocal`.
     """
 
     verify = Method(commands.verify)

@@ -149,7 +149,7 @@ class Context(TypedDict, total=False):
 
 class _PlainRequestMore(Context, total=False):
     proofs: list[str]
-    """Proof files of a transparency log, with a receipt in each. They are no facts, and only a server takes them."""
+    """Proof files of a transparency log, with a receipt in each. They do not count as facts. Only a server takes them."""
 
 
 class PlainRequest(_PlainRequestMore):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from adapters.hosts import HOSTS, NO_REPORTS, OWN_REVIEWS, Host, is_installed
 from adapters.more_hosts import APART
 from conftest import Server
-from fake import Fake, Request, response
+from fake import Fake, gone, response
 
 from proofmark_sdk import Client, Guard, NotAllowed
 
@@ -55,17 +54,11 @@ def _causes(error: BaseException | None) -> str:
 
 
 def test_the_server_is_gone(host: Host) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    assert "was not executed" in does_not_run(host, guard(Client(url)))
+    assert "was not executed" in does_not_run(host, guard(Client(gone())))
 
 
 def test_the_answer_is_late(host: Host, fake: Fake) -> None:
-    def nothing(request: Request) -> bytes:
-        fake.is_over.wait()
-        return b""
-
-    fake.reply = nothing
+    fake.reply = fake.silence
     assert "was not executed" in does_not_run(host, guard(Client(fake.url, timeout=0.3)))
 
 

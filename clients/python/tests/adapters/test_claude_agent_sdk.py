@@ -11,7 +11,7 @@ pytest.importorskip("claude_agent_sdk", reason="`claude_agent_sdk` is not instal
 
 from adapters.more_hosts import REFUND, claude
 from conftest import Server
-from fake import Fake, Request
+from fake import Fake
 
 from proofmark_sdk import AsyncClient, Guard
 from proofmark_sdk.adapters.claude_agent_sdk import hooks
@@ -20,11 +20,7 @@ ARGS: dict[str, Any] = {"amount": 20, "ticket": "T-1"}
 
 
 def test_a_decision_that_takes_longer_than_claude_code_waits_does_not_count(fake: Fake) -> None:
-    def nothing(request: Request) -> bytes:
-        fake.is_over.wait()
-        return b""
-
-    fake.reply = nothing
+    fake.reply = fake.silence
     ran: list[dict[str, Any]] = []
     said = claude(hooks(Guard(AsyncClient(fake.url, timeout=60)), timeout=1), ARGS, ran)
     assert ran == []

@@ -5,13 +5,12 @@ from __future__ import annotations
 import functools
 import json
 import math
-import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake import Fake, Request, problem, response
+from fake import Fake, gone, problem, response
 
 pytest.importorskip("inspect_ai", reason="`inspect_ai` is not installed")
 
@@ -112,17 +111,11 @@ def fails_the_sample(client: AsyncClient | AsyncLocal, folder: Path) -> str:
 
 
 def test_the_server_is_gone(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    assert "cannot be reached" in fails_the_sample(AsyncClient(url), tmp_path)
+    assert "cannot be reached" in fails_the_sample(AsyncClient(gone()), tmp_path)
 
 
 def test_the_answer_is_late(fake: Fake, tmp_path: Path) -> None:
-    def nothing(request: Request) -> bytes:
-        fake.is_over.wait()
-        return b""
-
-    fake.reply = nothing
+    fake.reply = fake.silence
     client = AsyncClient(fake.url, timeout=0.3)
     client.verify = functools.partial(client.verify, wait=1)  # type: ignore[method-assign, assignment]
     assert "has not answered" in fails_the_sample(client, tmp_path)

@@ -7,7 +7,6 @@ import hmac
 import importlib.util
 import json
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -20,7 +19,7 @@ from typing import Any
 import httpx
 import pytest
 from conftest import Server
-from fake import Fake, Request, problem, response
+from fake import Fake, gone, problem, response
 
 from proofmark_sdk import Client, Guard, Local
 
@@ -122,17 +121,11 @@ def does_not_pass(webhook: Any, guard: Any) -> str:
 
 
 def test_the_server_is_gone(webhook: Any) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    assert "was not executed" in does_not_pass(webhook, Guard(Client(url)))
+    assert "was not executed" in does_not_pass(webhook, Guard(Client(gone())))
 
 
 def test_the_answer_is_late(webhook: Any, fake: Fake) -> None:
-    def nothing(request: Request) -> bytes:
-        fake.is_over.wait()
-        return b""
-
-    fake.reply = nothing
+    fake.reply = fake.silence
     assert "was not executed" in does_not_pass(webhook, Guard(Client(fake.url, timeout=0.3)))
 
 

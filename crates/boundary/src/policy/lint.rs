@@ -168,7 +168,7 @@ fn of_receipt(at: &str, rule: &ReceiptRule) -> Vec<Warning> {
         warnings.push(warning(at, "receipt-without-end", message, "write `single_use` or `max_age`"));
     }
     if rule.demand.logged.as_ref().is_some_and(LoggedDemand::trusts_the_log) {
-        let message = "no witness has to have seen the log, which can show each reader another history";
+        let message = "no witness has to have seen the log, so it could show each reader a different history";
         warnings.push(warning(
             at,
             "log-without-witness",

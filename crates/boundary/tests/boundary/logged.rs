@@ -91,7 +91,7 @@ fn a_replay_needs_no_proof_and_another_policy_takes_its_own_keys_alone() {
     for part in [LOG, ONE, TWO, r#""index":0,"size":1"#] {
         assert!(recorded.contains(part), "{recorded}");
     }
-    // Whoever has no proof, or one of a tree that others cosigned, decides the same.
+    // A replay without the proof, or with a proof of a tree that other witnesses cosigned, finds the same.
     for fact in [self::receipt("r", "diff"), logged(&by, &["one"])] {
         assert_eq!(replay(&receipt, &request, &by, &[fact], &[key.signer()]).recomputed, Recomputed::Same);
     }

@@ -136,12 +136,12 @@ fn a_rule_takes_a_logged_receipt_with_its_proof_and_by_the_keys_of_the_policy_al
     let diff = place.run(&["decide", &request, "--policy", &policy("other.yaml", &other), "--replay", &decided]);
     assert!(diff.code == 1 && diff.stdout.contains("not_logged"), "{diff:?}");
 
-    // What is no proof of any receipt here is an error.
+    // A proof that belongs to no receipt here is an error.
     let text = fs::read_to_string(&proof).unwrap();
     let (extra, rest) = (text.lines().nth(1).unwrap(), text.splitn(3, '\n').nth(2).unwrap());
     for (name, changed, message) in [
         ("of-nothing", text.replace(extra, "extra e30="), "its receipt is not presented"),
-        ("bare", format!("c2sp.org/tlog-proof@v1\n{rest}"), "does not have its document in it"),
+        ("bare", format!("c2sp.org/tlog-proof@v1\n{rest}"), "does not contain its document"),
         ("cut", text[..text.len() / 2].to_owned(), "the proof file"),
     ] {
         let done = place.run(&["decide", &request, "--policy", &ours, "--receipt", &place.file(name, changed)]);

@@ -17,12 +17,12 @@ pub struct PresentedProof {
     proof: LogProof,
 }
 
-/// Why a proof cannot be used. It is never left out instead: who presents it means a receipt with it.
+/// Why a proof cannot be used. It is an error, because the caller relies on the proof.
 #[derive(Debug, thiserror::Error)]
 pub enum ProofError {
     #[error("read the proof `{name}`: {error}")]
     Invalid { name: String, error: LogProofError },
-    #[error("use the proof `{0}`: its receipt is not presented, and is not one of the store that the policy looks for")]
+    #[error("use the proof `{0}`: its receipt is not presented, and the policy does not look for it in the store")]
     OfNothing(String),
     #[error(
         "read the proofs: there are more than {MAX_PROOFS}, or they have more than {MAX_PROOFS_BYTES} bytes together"
@@ -36,9 +36,7 @@ impl ProofError {
     pub fn help(&self) -> &'static str {
         match self {
             Self::Invalid { error, .. } => error.help(),
-            Self::OfNothing(_) => {
-                "present its receipt, too, with the signature as it was logged; or leave the proof out"
-            }
+            Self::OfNothing(_) => "also present the receipt, with the signature that was logged, or remove the proof",
             Self::TooMany => "present those of the receipts that the policy asks for",
         }
     }
@@ -82,7 +80,7 @@ pub(super) fn check_count(proofs: &[PresentedProof]) -> Result<(), ProofError> {
 
 /// What the presented proofs show of receipts, under the keys of one policy.
 ///
-/// A proof is verified when its receipt comes, and once. Without a policy that pins logs none is looked at: no rule asks for one.
+/// A proof is verified when its receipt comes, and once. Without a policy that pins logs, proofs are ignored: no rule asks for one.
 #[derive(Default)]
 pub struct Proofs<'a> {
     by: Option<&'a LogPolicy>,

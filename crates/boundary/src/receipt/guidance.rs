@@ -53,7 +53,7 @@ fn default_step(finding: &RuleFinding) -> Object {
         (RuleKind::Require, Some(EvidenceItem::Document { role: None, refusal: Some(Refusal::NotWitnessed), .. })) => {
             coded(
                 "prove_logged",
-                "Ask again with a newer proof of this receipt, once more witnesses have cosigned its log.",
+                "Ask again with a newer proof of this receipt, after more witnesses have cosigned its log.",
             )
         }
         (

@@ -55,7 +55,7 @@ fn a_receipt_in_no_log_is_refused_by_name_and_what_would_change_it_is_said() {
     let by = pinning("witnesses: 2", "none");
     for (fact, cause, step) in [
         (receipt("r", "diff"), "not_logged", "`proofmark log prove ID`"),
-        (logged(&by, &["one"]), "not_witnessed", "once more witnesses have cosigned"),
+        (logged(&by, &["one"]), "not_witnessed", "after more witnesses have cosigned"),
     ] {
         let blocked = decided(&by, &patching(), vec![fact]);
         assert_eq!((blocked.disposition(), causes(&blocked)), (Disposition::LocalReplan, vec![cause]));

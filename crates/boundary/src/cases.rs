@@ -1,9 +1,11 @@
 //! Test cases of a policy: requests, the evidence presented with them, and the expected decisions.
 
 use proofmark_evidence::{
-    Comparison, Evidence, ParseShareError, Person, ReceiptFact, ReceiptKind, Share, suite_digest,
+    Comparison, Evidence, JudgmentDemand, JudgmentFact, ParseShareError, Person, ReceiptFact, ReceiptKind, Share,
+    VotesDemand, suite_digest,
 };
 use proofmark_predicate::Decimal;
+use proofmark_quorum::Votes;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Json, Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
@@ -12,7 +14,7 @@ use crate::counted::Counted;
 use crate::decide::{Decision, decide};
 use crate::disposition::{Disposition, Outcome};
 use crate::moment::{History, Moment};
-use crate::policy::{ActionPolicy, limit_keys};
+use crate::policy::{ActionPolicy, Demand, limit_keys};
 use crate::request::Request;
 
 /// The most cases of one file.
@@ -49,6 +51,15 @@ struct CaseReceipt {
     fact: ReceiptFact,
     /// The witnesses that have cosigned, as the policy calls them; `None` for a receipt that is in no log.
     cosigned: Option<Vec<String>>,
+    /// The operators that agree in a quorum, and the others, as rules of the policy call them; `None` for a receipt of no quorum that was
+    /// counted.
+    reviewed: Option<Reviewed>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Reviewed {
+    agree: Vec<String>,
+    disagree: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -149,11 +160,20 @@ impl CaseReceipt {
             let has_cosigned = |name: &str| cosigned.iter().any(|witness| witness == name);
             by.supposed(has_cosigned)
         });
-        ReceiptFact { logged, ..self.fact.clone() }
+        let votes = self.reviewed.as_ref().map(|reviewed| reviewed.under(policy, &self.fact.verified_at));
+        // Somebody who has the role has signed a judgment, unless the case says who did.
+        let signer = self.fact.signer.or_else(|| {
+            let demand = JudgmentDemand { role: self.fact.judgment.as_ref()?.role.clone() };
+            demand.keys(&policy.roles).next()
+        });
+        ReceiptFact { logged, votes, signer, ..self.fact.clone() }
     }
 
-    /// What the case assumes about a log or a witness that the policy does not name.
+    /// What the case assumes about a log, a witness or an operator that the policy does not name.
     fn unknown(&self, policy: &ActionPolicy) -> Option<String> {
+        if let Some(operator) = self.reviewed.as_ref().and_then(|reviewed| reviewed.unknown(policy)) {
+            return Some(format!("`quorum` names `{}`, which no rule of the policy lists", shown(operator)));
+        }
         let cosigned = self.cosigned.as_ref()?;
         let Some(by) = policy.log_policy() else {
             return Some("a receipt is `logged`, and the policy has no `log_policy`".to_owned());
@@ -161,6 +181,38 @@ impl CaseReceipt {
         let other = cosigned.iter().find(|name| !by.witnesses().any(|witness| witness == name.as_str()))?;
         Some(format!("`witnesses` names `{}`, which `log_policy` does not list", shown(other)))
     }
+}
+
+impl Reviewed {
+    /// The votes, with the first key of each operator in the rules of the policy.
+    fn under(&self, policy: &ActionPolicy, dated: &Timestamp) -> Votes {
+        let has = |operators: &[String], operator: &str| operators.iter().any(|name| name == operator);
+        let mut all = Votes::default();
+        for demand in quorums(policy) {
+            let (agrees, disagrees) = (|name: &str| has(&self.agree, name), |name: &str| has(&self.disagree, name));
+            let votes = demand.supposed(dated, agrees, disagrees);
+            all.agreeing.extend(votes.agreeing);
+            all.others.extend(votes.others);
+        }
+        all
+    }
+
+    /// The first operator that no rule lists.
+    fn unknown(&self, policy: &ActionPolicy) -> Option<&str> {
+        let is_listed = |operator: &str| {
+            quorums(policy).any(|demand| demand.operators().iter().any(|(listed, _)| *listed == operator))
+        };
+        self.agree.iter().chain(&self.disagree).map(String::as_str).find(|operator| !is_listed(operator))
+    }
+}
+
+/// What the rules of a policy demand of quorums.
+fn quorums(policy: &ActionPolicy) -> impl Iterator<Item = &VotesDemand> {
+    let rules = policy.boundaries.iter().flat_map(|boundary| &boundary.require);
+    rules.filter_map(|rule| match &rule.demand {
+        Demand::Receipt(rule) => rule.demand.quorum.as_ref(),
+        Demand::Fact(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
+    })
 }
 
 impl Expectation {
@@ -240,7 +292,28 @@ fn items<'a>(fields: &Fields<'a>, name: &str) -> Result<Vec<Field<'a>>, Document
 fn receipt(field: &Field<'_>, number: usize, now: &Timestamp) -> Result<CaseReceipt, DocumentError> {
     let fields = field.fields()?;
     fields.only(&RECEIPT_FIELDS)?;
-    Ok(CaseReceipt { fact: fact(field, &fields, number, now)?, cosigned: cosigned(&fields)? })
+    let reviewed = fields.get("quorum").map(|field| reviewed(&field)).transpose()?;
+    let fact = fact(field, &fields, number, now)?;
+    Ok(CaseReceipt { fact, cosigned: cosigned(&fields)?, reviewed })
+}
+
+/// The operators that agree in a quorum, and those that do not: `{agree: [acme, bolt], disagree: [cato]}`.
+fn reviewed(field: &Field<'_>) -> Result<Reviewed, DocumentError> {
+    let fields = field.fields()?;
+    fields.only(&["agree", "disagree"])?;
+    let names = |name: &str| {
+        let items = items(&fields, name)?;
+        items.iter().map(|field| field.text().map(str::to_owned)).collect::<Result<Vec<_>, _>>()
+    };
+    Ok(Reviewed { agree: names("agree")?, disagree: names("disagree")? })
+}
+
+/// A judgment: `{role: maintainer, expires_at: 2026-01-01T00:00:00Z}`.
+fn judgment(field: &Field<'_>) -> Result<JudgmentFact, DocumentError> {
+    let fields = field.fields()?;
+    fields.only(&["role", "expires_at"])?;
+    let role = fields.need("role", "say in which role")?.text()?.to_owned();
+    Ok(JudgmentFact { role, expires_at: fields.get("expires_at").map(|field| time(&field)).transpose()? })
 }
 
 /// The witnesses that have cosigned the log that it is in, by their names in the policy. `logged: true` alone is a log without any.
@@ -254,7 +327,7 @@ fn cosigned(fields: &Fields<'_>) -> Result<Option<Vec<String>>, DocumentError> {
     field.items()?.iter().map(|field| field.text().map(str::to_owned)).collect::<Result<_, _>>().map(Some)
 }
 
-const RECEIPT_FIELDS: [&str; 21] = [
+const RECEIPT_FIELDS: [&str; 23] = [
     "of",
     "output",
     "kind",
@@ -274,6 +347,8 @@ const RECEIPT_FIELDS: [&str; 21] = [
     "trusted",
     "spent",
     "signer",
+    "quorum",
+    "judgment",
     "logged",
     "witnesses",
 ];
@@ -293,8 +368,13 @@ fn fact(field: &Field<'_>, fields: &Fields<'_>, number: usize, now: &Timestamp) 
     let digest = |name: &str| fields.get(name).map(|field| parsed::<Sha256Digest>(&field)).transpose();
     let specification = digest("specification")?.unwrap_or_else(|| Sha256Digest::of(b""));
     let tests = digest("tests")?;
-    let kinds = [ReceiptKind::Verification, ReceiptKind::StepAcceptance, ReceiptKind::Quorum];
-    let kind = fields.get("kind").map(|field| field.choice(&kinds.map(|kind| (kind.as_str(), kind)))).transpose()?;
+    let words = ReceiptKind::OF_RULES.map(|kind| (kind.as_str(), kind));
+    let kind = match fields.get("kind") {
+        Some(field) => field.choice(&words)?,
+        None if fields.get("quorum").is_some() => ReceiptKind::Quorum,
+        None if fields.get("judgment").is_some() => ReceiptKind::Judgment,
+        None => ReceiptKind::Verification,
+    };
     let comparisons = [Comparison::External, Comparison::InProcess].map(|one| (one.as_str(), one));
     let comparison = fields.get("comparison").map(|field| field.choice(&comparisons)).transpose()?;
     Ok(ReceiptFact {
@@ -304,7 +384,7 @@ fn fact(field: &Field<'_>, fields: &Fields<'_>, number: usize, now: &Timestamp) 
         tests,
         tests_from: fields.get("tests_from").map(|field| field.text().map(str::to_owned)).transpose()?,
         suite: digest("suite")?.or_else(|| tests.map(|tests| suite_digest(&specification, &tests))),
-        kind: Some(kind.unwrap_or(ReceiptKind::Verification)),
+        kind: Some(kind),
         comparison: Some(comparison.unwrap_or(Comparison::External)),
         strength: fields.get("strength").map(|field| share(&field)).transpose()?,
         counter_run: fields.get("counter_run").map(|field| share(&field)).transpose()?,
@@ -314,6 +394,7 @@ fn fact(field: &Field<'_>, fields: &Fields<'_>, number: usize, now: &Timestamp) 
         signer: fields.get("signer").map(|field| parsed(&field)).transpose()?,
         valid: flag("valid", true)?,
         trust: if flag("trusted", true)? { Trust::Trusted } else { Trust::Untrusted },
+        judgment: fields.get("judgment").map(|field| judgment(&field)).transpose()?,
         spent: flag("spent", false)?,
         verified_at: fields.get("verified_at").map(|field| time(&field)).transpose()?.unwrap_or_else(|| now.clone()),
         ..ReceiptFact::blank(&format!("receipt {number}"), now)

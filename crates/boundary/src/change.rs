@@ -33,6 +33,8 @@ mod memo;
 mod search;
 mod solve;
 
+pub(crate) use condition::more_words;
+
 use proofmark_evidence::Evidence;
 use proofmark_predicate::Budget;
 use proofmark_receipt::{Json, object};

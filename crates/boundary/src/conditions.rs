@@ -2,7 +2,8 @@
 
 use proofmark_evidence::{Binds, Comparison, Evidence, ReceiptFact, ReceiptKind, Refusal, Roles, Share, approval};
 use proofmark_predicate::{Budget, Decimal, Predicate, Truth, Value};
-use proofmark_receipt::Sha256Digest;
+use proofmark_quorum::{Vote, Votes};
+use proofmark_receipt::{Sha256Digest, SignerId, Timestamp, Trust};
 
 use crate::moment::Moment;
 use crate::policy::ActionPolicy;
@@ -21,7 +22,10 @@ pub(crate) fn facts(policy: &ActionPolicy, request: &Request, evidence: &Evidenc
     let judged = judged(policy, request, evidence, moment);
     let receipts = evidence.documents().iter().filter(|fact| fact.approval.is_none());
     let mut with = vec![
-        ("receipts".to_owned(), receipts.map(|fact| receipt_value(policy, fact)).collect::<Vec<_>>().into()),
+        (
+            "receipts".to_owned(),
+            receipts.map(|fact| receipt_value(policy, fact, &moment.now)).collect::<Vec<_>>().into(),
+        ),
         ("approvals".to_owned(), approvals(&judged).into()),
     ];
     for (binds, judged) in &judged {
@@ -56,8 +60,17 @@ fn judged<'e>(
     })
 }
 
-fn receipt_value(policy: &ActionPolicy, fact: &ReceiptFact) -> Value {
+fn receipt_value(policy: &ActionPolicy, fact: &ReceiptFact, now: &Timestamp) -> Value {
     let standing = policy.log_policy().zip(fact.logged.as_ref()).and_then(|(by, logged)| by.standing(logged));
+    let key = |key: &SignerId| Value::from(key.to_string());
+    let reviewed: Vec<_> = fact.votes.iter().flat_map(Votes::signers).map(key).collect();
+    let agreeing = fact.votes.iter().flat_map(|votes| &votes.agreeing).filter(|vote| vote.has_not_expired(now));
+    let vote = |vote: &Vote| {
+        [("signer", key(&vote.signer)), ("verified_at", Value::from(vote.verified_at.as_str()))].into_iter().collect()
+    };
+    let agreeing: Vec<Value> = agreeing.map(vote).collect();
+    let judgment = fact.judgment.as_ref();
+    let expires_at = judgment.and_then(|judgment| judgment.expires_at.as_ref());
     let digest = |digest: Option<Sha256Digest>| digest.map_or(Value::Null, |digest| Value::from(digest.to_string()));
     let signer = fact.signer.map_or(Value::Null, |signer| Value::from(signer.to_string()));
     [
@@ -77,8 +90,13 @@ fn receipt_value(policy: &ActionPolicy, fact: &ReceiptFact) -> Value {
         ("verified_at", Value::from(fact.verified_at.as_str())),
         ("signer", signer),
         ("valid", Value::from(fact.valid)),
-        ("trusted", Value::from(fact.trust == proofmark_receipt::Trust::Trusted)),
+        ("trusted", Value::from(fact.trust == Trust::Trusted)),
+        ("distrusted", Value::from(fact.trust == Trust::Untrusted)),
         ("spent", Value::from(fact.spent)),
+        ("agreeing", Value::from(agreeing)),
+        ("reviewed", Value::from(reviewed)),
+        ("role", judgment.map_or(Value::Null, |judgment| Value::from(judgment.role.as_str()))),
+        ("expires_at", expires_at.map_or(Value::Null, |end| Value::from(end.as_str()))),
         ("logged", Value::from(standing.is_some_and(|standing| standing.quorum))),
         ("witnesses", Value::from(standing.map_or(0, |standing| standing.witnesses as i64))),
     ]

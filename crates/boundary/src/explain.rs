@@ -5,6 +5,7 @@ use std::fmt::Write;
 use proofmark_evidence::{Accepts, ApprovalDemand, Comparison, Scopes, SignerDemand, span};
 use proofmark_receipt::document::counted;
 
+use crate::change::more_words;
 use crate::decide::Decision;
 use crate::evidence::EvidenceItem;
 use crate::judge::{RuleFinding, RuleStatus, call_words};
@@ -159,6 +160,8 @@ fn receipt(rule: &ReceiptRule) -> String {
         (Accepts::Specification | Accepts::AnySuite, None) => "of any suite".to_owned(),
     };
     let signer = match &demand.signer {
+        SignerDemand::Any if demand.judgment.is_some() => "who has the role".to_owned(),
+        SignerDemand::Any if demand.quorum.is_some() => "anybody who collects it".to_owned(),
         SignerDemand::Trusted => "a trusted signer".to_owned(),
         SignerDemand::Any => "any signer".to_owned(),
         SignerDemand::Keys(keys) => keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or "),
@@ -192,8 +195,8 @@ fn receipt(rule: &ReceiptRule) -> String {
         Some(millis) => format!(", not older than {}", span::words(millis)),
         None => ", of any age".to_owned(),
     });
-    if let Some(logged) = &demand.logged {
-        words.push_str(&format!(", {logged}"));
+    for more in more_words(demand) {
+        words.push_str(&format!(", {more}"));
     }
     words.push_str(if demand.single_use { ", and counts once" } else { ", and counts any number of times" });
     words

@@ -94,12 +94,13 @@ fn recompute(
         Ok(recorded) => recorded,
         Err(place) => return Recomputed::Unreadable(place),
     };
-    // Whether a document is spent changes with time, as do the proofs that a log gives of it, and whether the issuer vouched for a reviewer
-    // is known to itself, so only what was recorded about that counts.
+    // Whether a document is spent changes with time, as do the proofs that a log gives of it; the members of a quorum need not be presented
+    // again; and whether the issuer vouched for a reviewer is known to itself. So only what was recorded about that counts.
     let as_recorded = |own: &ReceiptFact, fact: &ReceiptFact| ReceiptFact {
         spent: fact.spent,
         spent_by: fact.spent_by.clone(),
         vouched: fact.vouched,
+        votes: fact.votes.clone(),
         logged: fact.logged.clone(),
         ..own.clone()
     };

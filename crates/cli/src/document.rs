@@ -6,12 +6,13 @@ use std::path::Path;
 use proofmark_boundary::ActionPolicy;
 use proofmark_checks::{MAX_REQUEST_BYTES, Outside, Request, SuiteHashes};
 use proofmark_contract::WorkflowPolicy;
-use proofmark_evidence::{facts, resolve_suites, suite_digest};
+use proofmark_evidence::{FileOf, facts, resolve_files, suite_digest};
+use proofmark_quorum::MAX_REVIEWERS_BYTES;
+use proofmark_receipt::Json;
 use proofmark_receipt::document::{
     self, DocumentError, Format, MAX_DOCUMENT_BYTES, Places, line_and_column, parse_with_places,
 };
 use proofmark_receipt::json::MAX_BYTES;
-use proofmark_receipt::{Json, Sha256Digest};
 use proofmark_server::{ApiKeys, ClaimMap};
 
 use crate::error;
@@ -39,7 +40,7 @@ impl Document {
         Ok(match parse_with_places(&text, format) {
             Ok((json, places)) => {
                 let mut document = Document { label, text, json, format, places, last: Cell::new((0, (1, 1))) };
-                match document.resolve_suites(path) {
+                match document.resolve_files(path) {
                     None => Ok(document),
                     Some(finding) => Err(finding),
                 }
@@ -48,13 +49,17 @@ impl Document {
         })
     }
 
-    /// Writes the digests of suites in place of the names of their files, which are beside the document.
-    fn resolve_suites(&mut self, path: &Path) -> Option<Finding> {
-        let mut find = |name: &str, at: &str| suite_beside(path, name).map_err(|error| (at.to_owned(), error));
-        let resolved = SUITES.iter().try_for_each(|way| resolve_suites(&mut self.json, way, &mut find));
-        let (at, error) = resolved.err()?;
-        let message = format!("failed to {}", error::message(&error));
-        Some(self.finding(Fault::at(&at, "unreadable_suite", message, error::help(&error))))
+    /// Writes what the files that rules name hold in place of their names. The files are beside the document.
+    fn resolve_files(&mut self, path: &Path) -> Option<Finding> {
+        for (file, code) in [(FileOf::Suite, "unreadable_suite"), (FileOf::Reviewers, "unreadable_reviewers")] {
+            let mut find = |name: &str, at: &str| read_beside(path, name, file).map_err(|error| (at.to_owned(), error));
+            let resolved = RULES.iter().try_for_each(|way| resolve_files(&mut self.json, way, file, &mut find));
+            if let Err((at, error)) = resolved {
+                let message = format!("failed to {}", error::message(&error));
+                return Some(self.finding(Fault::at(&at, code, message, error::help(&error))));
+            }
+        }
+        None
     }
 
     /// The finding that `fault` is in this document.
@@ -94,16 +99,31 @@ fn named(path: &Path, limit: usize) -> anyhow::Result<(String, Vec<u8>)> {
     })
 }
 
-/// The fields that name suites: receipt rules of workflows and action policies, and receipts of cases.
-const SUITES: [&[&str]; 3] = [
+/// The fields that may name files: receipt rules of workflows and action policies, and receipts of cases.
+const RULES: [&[&str]; 3] = [
     &["steps", "*", "verification", "receipts", "*"],
     &["boundaries", "*", "require", "*", "receipt"],
     &["cases", "*", "receipts", "*"],
 ];
 
-fn suite_beside(document: &Path, name: &str) -> anyhow::Result<Sha256Digest> {
-    let suite = suite(&document.parent().unwrap_or(Path::new("")).join(name))?;
-    Ok(suite_digest(&suite.specification, &suite.tests))
+/// What a rule says in place of the name of a file beside its document.
+fn read_beside(document: &Path, name: &str, file: FileOf) -> anyhow::Result<String> {
+    let path = document.parent().unwrap_or(Path::new("")).join(name);
+    match file {
+        FileOf::Suite => {
+            let suite = suite(&path)?;
+            Ok(suite_digest(&suite.specification, &suite.tests).to_string())
+        }
+        FileOf::Reviewers => {
+            let text = input::read_limited(&path, MAX_REVIEWERS_BYTES as u64)?;
+            let text = String::from_utf8(text).map_err(|_| {
+                let doing = format!("read the reviewers `{}`: invalid UTF-8", path.display());
+                error::with_help(doing, "save the file as UTF-8")
+            })?;
+            // One line without an end would be taken for the name of a file.
+            Ok(text + "\n")
+        }
+    }
 }
 
 /// The digests of the suite in a file, which is a request with or without an `output`.

@@ -20,8 +20,7 @@ use crate::receipt::read;
 #[derive(Args)]
 pub(crate) struct Presenting {
     /// Present this receipt or approval as evidence, beside those of the store: a file with one document or one per line, a folder
-    /// of .json and .jsonl files, or the id of a stored one; can be repeated. For an action policy, also a proof that a receipt is
-    /// logged: a file, or in a folder one whose name ends in .tlog-proof
+    /// of .json and .jsonl files, or the id of a stored one; can be repeated. Also a proof that a receipt is in a log: a file, or in a folder one whose name ends in .tlog-proof
     #[arg(long, value_name = "FILE|DIR|ID")]
     receipt: Vec<String>,
 }

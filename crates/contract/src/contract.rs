@@ -1,6 +1,6 @@
 //! The contract of a step: what it has to prove, from workflow, class and policy together.
 
-use proofmark_evidence::{EvidenceStatus, ListedReviewer};
+use proofmark_evidence::{EvidenceStatus, ListedReviewer, LogPolicy, Roles};
 use proofmark_receipt::document::shown;
 use proofmark_receipt::{Json, Sha256Digest, object};
 use thiserror::Error;
@@ -24,8 +24,10 @@ pub struct Contract {
     pub on_failure: OnFailure,
     /// The tools that workflow and policy classify.
     pub tools: ToolClasses,
-    /// Who may approve its attempts, and reopen it: those whom the policy lists, or else the workflow.
-    pub reviewers: Vec<ListedReviewer>,
+    /// Who may approve its attempts, reopen it, and judge work for it: those whom the policy lists, or else the workflow.
+    pub roles: Roles,
+    /// The logs and witnesses by which a receipt counts as logged.
+    pub log_policy: Option<LogPolicy>,
     /// Whether a mutating call that no rule lists rejects the attempt.
     pub no_other_mutations: bool,
     /// The status of evidence that at least one met rule must rest on.
@@ -102,8 +104,9 @@ impl Contract {
             "verification": self.verification.document.clone(),
             "onFailure": self.on_failure.to_json(),
             "tools": self.tools.to_json(),
-            // Where they count as evidence: who may approve is part of what is demanded.
-            "reviewers"?: self.asks_for_approvals().then(|| self.reviewers.iter().map(ListedReviewer::to_json).collect::<Vec<_>>()),
+            // Where they count as evidence: who may approve or judge, and whose log counts, is part of what is demanded.
+            "reviewers"?: self.asks_people().then(|| self.roles.reviewers.iter().map(ListedReviewer::to_json).collect::<Vec<_>>()),
+            "logPolicy"?: self.log_policy.as_ref().filter(|_| self.asks_logs()).map(LogPolicy::text),
             "noOtherMutations": self.no_other_mutations,
             "minEvidence": self.min_evidence.as_str(),
             "demands": self.demands.to_json(),
@@ -113,9 +116,15 @@ impl Contract {
         .into()
     }
 
-    /// Whether people have to approve its attempts.
-    pub fn asks_for_approvals(&self) -> bool {
-        !self.verification.approvals.is_empty()
+    /// Whether people have to approve its attempts, or to judge work.
+    fn asks_people(&self) -> bool {
+        let receipts = &self.verification.receipts;
+        !self.verification.approvals.is_empty() || receipts.iter().any(|rule| rule.demand.judgment.is_some())
+    }
+
+    /// Whether a receipt has to be in a log.
+    fn asks_logs(&self) -> bool {
+        self.verification.receipts.iter().any(|rule| rule.demand.logged.is_some())
     }
 
     /// SHA-256 of the contract in canonical form.
@@ -146,7 +155,8 @@ fn resolve(
         verification: verification.clone(),
         on_failure: workflow.on_failure_of(step).cloned().unwrap_or_default(),
         tools: policy.map_or_else(|| workflow.tools.clone(), |policy| workflow.tools.and(&policy.tools)),
-        reviewers: policy::reviewers(workflow, policy).to_vec(),
+        roles: Roles { reviewers: policy::reviewers(workflow, policy).to_vec() },
+        log_policy: workflow.log_policy.clone(),
         no_other_mutations: written || demanded,
         min_evidence: if lifted(DemandKind::MinEvidence) { EvidenceStatus::Absent } else { demands.min_evidence },
         exemptions: policy

@@ -133,7 +133,8 @@ fn evaluate_within(contract: &Contract, evidence: &AttemptEvidence<'_>, budget: 
     rules.extend(verification.evidence.iter().map(|rule| payload::judge(rule, &facts)));
     let matched = MatchedCalls::find(verification, evidence.trace, &facts);
     rules.extend(matched.judge_rules(verification));
-    let (receipts, mut spends) = receipts::judge_all(&verification.receipts, evidence.receipts, &facts, evidence.now);
+    let (receipts, mut spends) =
+        receipts::judge_all((&verification.receipts, &contract.roles), evidence.receipts, &facts, evidence.now);
     rules.extend(receipts);
     rules.extend(verification.approvals.iter().map(approvals::not_asked));
     if contract.no_other_mutations {
@@ -161,7 +162,7 @@ pub fn outputs_wanted(contract: &Contract, payload: &Result<Payload, ResponseErr
 
 /// What the receipts over those digests are looked up for.
 pub fn sought(contract: &Contract, payload: &Result<Payload, ResponseError>) -> Sought {
-    of_payload(payload, |facts| receipts::sought(&contract.verification.receipts, facts))
+    of_payload(payload, |facts| receipts::sought(&contract.verification.receipts, &contract.roles, facts))
 }
 
 fn of_payload<T>(payload: &Result<Payload, ResponseError>, ask: impl FnOnce(&Facts<'_>) -> T) -> T {

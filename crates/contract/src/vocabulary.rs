@@ -3,7 +3,7 @@
 
 /// A workflow.
 pub const WORKFLOW: &[&str] =
-    &["name", "description", "class", "context", "tools", "onFailure", "reviewers", "steps", "lint"];
+    &["name", "description", "class", "context", "tools", "onFailure", "reviewers", "logPolicy", "steps", "lint"];
 /// Somebody who may approve attempts and reopen steps.
 pub const REVIEWER: &[&str] = &["name", "key", "passkey", "roles"];
 /// A step of a workflow.
@@ -76,6 +76,10 @@ pub const RECEIPT: &[&str] = &[
     "max_age",
     "singleUse",
     "single_use",
+    "quorum",
+    "judgment",
+    "logged",
+    "witnesses",
     "rejectMessage",
 ];
 /// A rule that asks for a person.

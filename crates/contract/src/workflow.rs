@@ -18,7 +18,7 @@ pub use receipts::{Binding, ReceiptRule};
 pub use step::Step;
 pub use verification::{EvidenceRule, MAX_RULES, OnMissing, Verification};
 
-use proofmark_evidence::{AcceptedWarnings, ListedReviewer};
+use proofmark_evidence::{AcceptedWarnings, ListedReviewer, LogPolicy};
 use proofmark_predicate::{FieldType, Schema};
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
@@ -45,10 +45,19 @@ pub struct Workflow {
     pub on_failure: Option<OnFailure>,
     /// Who may approve attempts, and reopen a step that was aborted.
     pub reviewers: Vec<ListedReviewer>,
+    /// The logs and witnesses by which a receipt counts as logged.
+    pub log_policy: Option<LogPolicy>,
     pub steps: Vec<Step>,
     /// The warnings of lint that the author means.
     pub accepted: AcceptedWarnings,
     pub document: Json,
+}
+
+/// What the whole workflow tells the readers of its steps.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    facts: &'a Schema,
+    logs: Option<&'a LogPolicy>,
 }
 
 impl Workflow {
@@ -64,6 +73,7 @@ impl Workflow {
             field.text()?;
         }
         let context = fields.get("context").map_or(Ok(Vec::new()), |field| read_context(&field))?;
+        let log_policy = fields.get("logPolicy").map(|field| LogPolicy::read(&field)).transpose()?;
         let steps = fields.need("steps", "list the steps")?;
         let (mut accepted, known) = (AcceptedWarnings::default(), warning_codes());
         accepted.read(&fields, "", &known)?;
@@ -76,7 +86,8 @@ impl Workflow {
             tools: fields.get("tools").map_or(Ok(ToolClasses::default()), |field| ToolClasses::read(&field))?,
             on_failure: fields.get("onFailure").map(|field| OnFailure::read(&field)).transpose()?,
             reviewers: fields.get("reviewers").map_or(Ok(Vec::new()), |field| ListedReviewer::read_all(&field))?,
-            steps: read_steps(&steps, &facts_schema(&context))?,
+            steps: read_steps(&steps, Known { facts: &facts_schema(&context), logs: log_policy.as_ref() })?,
+            log_policy,
             context,
             accepted,
             document: document.clone(),
@@ -128,7 +139,7 @@ impl Workflow {
     }
 }
 
-fn read_steps(field: &Field<'_>, facts: &Schema) -> Result<Vec<Step>, DocumentError> {
+fn read_steps(field: &Field<'_>, known: Known<'_>) -> Result<Vec<Step>, DocumentError> {
     let items = field.items()?;
     if items.is_empty() {
         return Err(field.error(Cause::Empty, "the list has no steps").with_help("write at least one"));
@@ -139,7 +150,7 @@ fn read_steps(field: &Field<'_>, facts: &Schema) -> Result<Vec<Step>, DocumentEr
     }
     let mut steps: Vec<Step> = Vec::new();
     for item in items {
-        let step = Step::read(&item, facts)?;
+        let step = Step::read(&item, known)?;
         if steps.iter().any(|other| other.id == step.id) {
             let message = format!("another step has the id `{}`", shown(&step.id));
             return Err(item.error(Cause::DuplicateName, message).with_help("give each its own id"));

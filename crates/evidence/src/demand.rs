@@ -5,11 +5,15 @@ use std::fmt;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
+use crate::judged::JudgmentDemand;
+use crate::logged::LogPolicy;
 use crate::logged_demand::LoggedDemand;
 use crate::receipt::{Comparison, Evidence, LOCK, ReceiptFact, ReceiptKind};
 use crate::refusal::{Refusal, refuse};
+use crate::roles::Roles;
 use crate::share::Share;
 use crate::span;
+use crate::votes::VotesDemand;
 
 /// How many digits the id of a commit has: SHA-1 or SHA-256.
 const COMMIT_DIGITS: [usize; 2] = [40, 64];
@@ -38,7 +42,11 @@ pub struct ReceiptDemand {
     pub tiers: Vec<u8>,
     pub signer: SignerDemand,
     pub max_age_millis: Option<i64>,
-    /// The log that it has to be in; `None` where it need not be in one. Only an action policy pins logs, so its reader sets this.
+    /// Whose reviews have to agree, for a quorum and for nothing else.
+    pub quorum: Option<VotesDemand>,
+    /// As what a person has to have judged, for a judgment and for nothing else.
+    pub judgment: Option<JudgmentDemand>,
+    /// The log that it has to be in; `None` where it need not be in one.
     pub logged: Option<LoggedDemand>,
     /// Whether the rule uses up the receipt.
     pub single_use: bool,
@@ -102,13 +110,16 @@ pub enum SignerDemand {
     Keys(Vec<SignerId>),
 }
 
-/// The digests that a receipt needs: the values of the rule's expressions. A text that is not a digest matches no receipt.
+/// What a receipt is held to that its rule does not say by itself. Digests are the values of the rule's expressions; a text that is not a
+/// digest matches no receipt.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted<'a> {
     /// `hashes.output`; `None` for any.
     pub output: Option<&'a str>,
     /// `hashes.specification`; `None` for any.
     pub specification: Option<&'a str>,
+    /// Whose judgments count; `None` for nobody's.
+    pub roles: Option<&'a Roles>,
 }
 
 impl ReceiptDemand {
@@ -122,7 +133,7 @@ impl ReceiptDemand {
 
     /// The fields of a receipt rule that are read here. Each kind of document adds its own, with `specification` and
     /// `output` among them.
-    pub const FIELDS: [&'static str; 14] = [
+    pub const FIELDS: [&'static str; 18] = [
         "kind",
         "suite",
         "any_suite",
@@ -137,17 +148,28 @@ impl ReceiptDemand {
         "signer",
         "max_age",
         "single_use",
+        "quorum",
+        "judgment",
+        "logged",
+        "witnesses",
     ];
 
-    /// Reads the shared fields of a receipt rule. Of `specification`, only whether it is present.
+    /// Whether a receipt that anybody has signed meets it: neither its signature nor those of its reviews say who did.
+    #[must_use]
+    pub fn is_of_anybody(&self) -> bool {
+        self.signer == SignerDemand::Any && self.quorum.is_none() && self.judgment.is_none()
+    }
+
+    /// Reads the shared fields of a receipt rule. Of `specification`, only whether it is present. `logs` are the logs and witnesses that the
+    /// document of the rule pins.
     ///
     /// Policies are written in snake_case and workflows in camelCase, so `max_age`, `single_use` and `any_suite` have both
     /// spellings here. Which of them a document may use is decided by its list of known fields.
     ///
     /// # Errors
     /// [`DocumentError`] names the field and what to write; also for a rule that does not say what it accepts.
-    pub fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
-        let kind = fields.get("kind").map_or(Ok(ReceiptKind::Verification), |field| read_kind(&field))?;
+    pub fn read(fields: &Fields<'_>, logs: Option<&LogPolicy>) -> Result<Self, DocumentError> {
+        let kind = read_kind(fields)?;
         let comparison = fields.get("comparison").map(|field| {
             let word = |comparison: Comparison| (comparison.as_str(), comparison);
             field.choice(&[word(Comparison::External), word(Comparison::InProcess)])
@@ -168,9 +190,16 @@ impl ReceiptDemand {
             environment: fields.get("environment").map(|field| read_environment(&field, kind)).transpose()?,
             verdict: fields.get("verdict").map_or(Ok(Verdict::Pass), |field| read_verdict(&field))?,
             tiers: fields.get("tier").map_or_else(|| Ok((0..=MAX_TIER).collect()), |field| read_tiers(&field))?,
-            signer: fields.get("signer").map_or(Ok(SignerDemand::Trusted), |field| read_signer(&field))?,
+            signer: match fields.get("signer") {
+                Some(field) => read_signer(&field)?,
+                // Its reviews are counted again, and its role says whose judgment it is.
+                None if matches!(kind, ReceiptKind::Quorum | ReceiptKind::Judgment) => SignerDemand::Any,
+                None => SignerDemand::Trusted,
+            },
             max_age_millis: fields.either("max_age", "maxAge")?.map(|field| span::read(&field)).transpose()?,
-            logged: None,
+            quorum: read_quorum(fields, kind)?,
+            judgment: read_judgment(fields, kind)?,
+            logged: LoggedDemand::read(fields, logs)?,
             single_use: fields.either("single_use", "singleUse")?.map_or(Ok(false), |field| field.boolean())?,
             kind,
         })
@@ -198,13 +227,14 @@ impl ReceiptDemand {
         let compared = match self.kind {
             ReceiptKind::Verification => fact.comparison.is_some_and(|comparison| comparison >= self.comparison),
             // Only a verification runs a submission, whose process could forge the answers that are compared.
-            ReceiptKind::StepAcceptance | ReceiptKind::Approval | ReceiptKind::Quorum => true,
+            ReceiptKind::StepAcceptance | ReceiptKind::Approval | ReceiptKind::Quorum | ReceiptKind::Judgment => true,
         };
         // The order is that of `Refusal`: a document about other bytes is the least interesting one to report.
         refuse(other(wanted.output, &fact.output), Refusal::OtherOutput)?;
         refuse(!fact.valid, Refusal::NotValid)?;
         refuse(fact.kind != Some(self.kind), Refusal::OtherKind)?;
         refuse(!trusted, Refusal::Signer)?;
+        self.judgment.as_ref().map_or(Ok(()), |demand| demand.meets(wanted.roles, fact, now))?;
         refuse(other(wanted.specification, &fact.specification), Refusal::OtherSpecification)?;
         refuse(!suite, Refusal::OtherSuite)?;
         refuse(self.tests.is_some() && fact.tests != self.tests, Refusal::OtherTests)?;
@@ -217,6 +247,7 @@ impl ReceiptDemand {
         refuse(!self.tiers.contains(&fact.tier), Refusal::Tier)?;
         refuse(fact.ahead_of(now), Refusal::InTheFuture)?;
         refuse(fact.older_than(self.max_age_millis, now), Refusal::TooOld)?;
+        self.quorum.as_ref().map_or(Ok(()), |demand| demand.meets(fact.votes.as_ref(), self.max_age_millis, now))?;
         self.logged.as_ref().map_or(Ok(()), |demand| demand.meets(fact.logged.as_ref()))?;
         refuse(self.single_use && fact.spent, Refusal::Spent)
     }
@@ -248,10 +279,50 @@ impl ReceiptDemand {
     }
 }
 
-fn read_kind(field: &Field<'_>) -> Result<ReceiptKind, DocumentError> {
-    // An approval has a role, an action and an expiry, which only an `approval` rule checks.
-    let kinds = [ReceiptKind::Verification, ReceiptKind::StepAcceptance, ReceiptKind::Quorum];
-    field.choice(&kinds.map(|kind| (kind.as_str(), kind)))
+/// The kind that a rule names, or that one of its fields is about.
+fn read_kind(fields: &Fields<'_>) -> Result<ReceiptKind, DocumentError> {
+    let words = ReceiptKind::OF_RULES.map(|kind| (kind.as_str(), kind));
+    match fields.get("kind") {
+        Some(field) => field.choice(&words),
+        None if fields.get("quorum").is_some() => Ok(ReceiptKind::Quorum),
+        None if fields.get("judgment").is_some() => Ok(ReceiptKind::Judgment),
+        None => Ok(ReceiptKind::Verification),
+    }
+}
+
+/// Whose reviews count, which a quorum has to say: its own signature says only who collected them.
+fn read_quorum(fields: &Fields<'_>, kind: ReceiptKind) -> Result<Option<VotesDemand>, DocumentError> {
+    match (fields.get("quorum"), kind) {
+        (Some(field), ReceiptKind::Quorum) => {
+            if let Some(field) = fields.either("single_use", "singleUse")? {
+                let message = "the same reviews can be collected again, so a quorum cannot be used up";
+                return Err(field.error(Cause::ConflictingFields, message).with_help("write `max_age` instead"));
+            }
+            VotesDemand::read(&field).map(Some)
+        }
+        (Some(field), _) => Err(of_other_kind(&field, kind)),
+        (None, ReceiptKind::Quorum) => Err(fields.missing(
+            "quorum",
+            "say whose reviews have to agree, as in `quorum: {of: reviewers.txt, at_least: 2, complete: true}`",
+        )),
+        (None, _) => Ok(None),
+    }
+}
+
+fn read_judgment(fields: &Fields<'_>, kind: ReceiptKind) -> Result<Option<JudgmentDemand>, DocumentError> {
+    match (fields.get("judgment"), kind) {
+        (Some(field), ReceiptKind::Judgment) => JudgmentDemand::read(&field).map(Some),
+        (Some(field), _) => Err(of_other_kind(&field, kind)),
+        (None, ReceiptKind::Judgment) => {
+            Err(fields.missing("judgment", "say in which role a person judges, as in `judgment: {role: maintainer}`"))
+        }
+        (None, _) => Ok(None),
+    }
+}
+
+fn of_other_kind(field: &Field<'_>, kind: ReceiptKind) -> DocumentError {
+    let message = format!("the rule asks for a receipt of the kind `{}`", kind.as_str());
+    field.error(Cause::ConflictingFields, message).with_help("leave `kind` out, or write two rules")
 }
 
 fn read_accepts(fields: &Fields<'_>, kind: ReceiptKind) -> Result<Accepts, DocumentError> {
@@ -266,10 +337,17 @@ fn read_accepts(fields: &Fields<'_>, kind: ReceiptKind) -> Result<Accepts, Docum
             .with_help("write `true`, or name a `suite` or a `specification` instead"));
     }
     match (suite, specification, any) {
-        (Some(suite), None, None) if kind == ReceiptKind::Verification => Ok(Accepts::Suite(read_suite(&suite)?)),
+        // A quorum has the tests that all its members have.
+        (Some(suite), None, None) if matches!(kind, ReceiptKind::Verification | ReceiptKind::Quorum) => {
+            Ok(Accepts::Suite(read_suite(&suite)?))
+        }
         (Some(suite), None, None) => {
-            let error = suite.error(Cause::ConflictingFields, "only a verification has a suite");
-            Err(error.with_help("write the digest of the contract as `specification`"))
+            let error = suite.error(Cause::ConflictingFields, "only a verification or a quorum has a suite");
+            let help = match kind {
+                ReceiptKind::Judgment => "write the digest of the brief as `specification`",
+                _ => "write the digest of the contract as `specification`",
+            };
+            Err(error.with_help(help))
         }
         (None, Some(_), None) => Ok(Accepts::Specification),
         (None, None, Some(_)) => Ok(Accepts::AnySuite),
@@ -314,7 +392,7 @@ fn read_counter_run(field: &Field<'_>, kind: ReceiptKind) -> Result<Share, Docum
 fn read_strength(field: &Field<'_>, kind: ReceiptKind) -> Result<Share, DocumentError> {
     match kind {
         ReceiptKind::Verification => Share::read_least(field),
-        ReceiptKind::StepAcceptance | ReceiptKind::Approval | ReceiptKind::Quorum => {
+        _ => {
             let error = field.error(Cause::ConflictingFields, "only a verification has a strength");
             Err(error.with_help("leave it out"))
         }

@@ -5,6 +5,7 @@
 //!
 //! - [`ReceiptFact`] is what is known about a receipt, [`ReceiptDemand`] what a rule asks for, and
 //!   [`ReceiptDemand::meets`] says whether it does, or why not ([`Refusal`]).
+//! - [`VotesDemand`] says whose reviews of a quorum count, and [`JudgmentDemand`] in which role a person has to have judged.
 //! - [`LogProof`] shows that a receipt is in a transparency log, [`LogPolicy`] says whose log counts, and [`Logged`] is what was found.
 //! - [`ReceiptKind`] is what a receipt is about; a rule accepts one kind.
 //! - [`Share`] is the part of something that a rule may ask for.
@@ -17,7 +18,7 @@
 //! - [`Condition`], [`Path`], [`span`] and [`facts`] are what rules are written in.
 //!
 //! Begin with `receipt`, `demand` and `refusal`, which hold the question that every rule asks. `approval`,
-//! `approval_fact`, `scope`, `reviewer`, `listed` and `roles` are about what people sign, `signers` says whose signature counts, `assign`, `suite`, `logged` and `logged_demand` about receipts alone, and
+//! `approval_fact`, `scope`, `reviewer`, `listed` and `roles` are about what people sign, `signers` says whose signature counts, `assign`, `suite`, `logged`, `logged_demand`, `votes` and `judged` about receipts alone, and
 //! `status` says how far either can be relied on. `doubt` finds conditions that are probably not meant, and `accepted` those that
 //! are. `condition`, `path`, `span` and `facts` do not know receipts. In
 //! `trace`, `records` splits what was recorded, `detect` finds its form, one file for each form reads it, and `collect`
@@ -33,6 +34,7 @@ mod demand;
 pub mod difference;
 mod doubt;
 pub mod facts;
+mod judged;
 mod listed;
 mod logged;
 mod logged_demand;
@@ -50,6 +52,7 @@ pub mod span;
 mod status;
 mod suite;
 pub mod trace;
+mod votes;
 
 pub use accepted::AcceptedWarnings;
 pub use approval::{Approval, ApprovalDemand, ApprovalError, Binds};
@@ -59,6 +62,7 @@ pub use call::{Call, Given};
 pub use condition::{Condition, ConditionError, NoText, Statement, TextExpression};
 pub use demand::{Accepts, EnvironmentDemand, ReceiptDemand, SignerDemand, TestsFromDemand, Wanted};
 pub use doubt::{DOUBTS, Doubt, Use, doubts};
+pub use judged::{JudgmentDemand, JudgmentFact};
 pub use listed::{filled, read_person};
 pub use logged::{LogPolicy, LogProof, LogProofError, Logged, MAX_PROOFS, MAX_WITNESSES, Standing};
 pub use logged_demand::LoggedDemand;
@@ -73,4 +77,5 @@ pub use share::{ParseShareError, Share};
 pub use signers::{Capabilities, Capability, DatedKey, ParseCapabilitiesError, Signers, TrustedKey};
 pub use sought::{Sought, SoughtReceipt};
 pub use status::EvidenceStatus;
-pub use suite::{resolve_suites, suite_digest};
+pub use suite::{FileOf, resolve_files, suite_digest};
+pub use votes::{VotesDemand, read_votes, votes_to_object};

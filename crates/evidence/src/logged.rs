@@ -16,9 +16,12 @@ pub const MAX_WITNESSES: usize = MAX_NOTE_LINES - 1;
 /// The largest tree whose size every reader of JSON takes for the same number (RFC 8785).
 const MAX_SIZE: u64 = (1 << 53) - 1;
 
-/// The logs and witnesses that an action policy pins (C2SP tlog-policy). No other key makes a receipt a logged one.
+/// The logs and witnesses that an action policy or a workflow pins (C2SP tlog-policy). No other key makes a receipt a logged one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogPolicy(Arc<Policy>);
+pub struct LogPolicy {
+    policy: Arc<Policy>,
+    text: Arc<str>,
+}
 
 /// That a log has signed a tree that has a receipt in it. The keys are those that signatures were verified by, so that it can be judged
 /// under another policy than the one that it was found under.
@@ -104,26 +107,33 @@ impl LogPolicy {
     /// # Errors
     /// [`DocumentError`] names the line.
     pub fn read(field: &Field<'_>) -> Result<Self, DocumentError> {
-        const HELP: &str = "write it as a block, `log_policy: |`, with a line `log KEY`, a line `witness NAME KEY` for each \
+        const HELP: &str = "write it as a block (`|`), with a line `log KEY`, a line `witness NAME KEY` for each \
                             witness, and last `quorum NAME`, or `quorum none`";
-        let policy = Policy::parse(field.text()?.as_bytes());
+        let text = field.text()?;
+        let policy = Policy::parse(text.as_bytes());
         let policy = policy.map_err(|error| field.error(Cause::InvalidValue, error.to_string()).with_help(HELP))?;
         if policy.logs().is_empty() {
             let error = field.error(Cause::InvalidValue, "it names no log, so no receipt could count as logged");
             return Err(error.with_help("write a line `log KEY` with the key that `proofmark log show` prints"));
         }
-        Ok(Self(Arc::new(policy)))
+        Ok(Self { policy: Arc::new(policy), text: Arc::from(text) })
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// The names by which it calls its witnesses, in its order.
     pub fn witnesses(&self) -> impl Iterator<Item = &str> {
-        self.0.witnesses().iter().map(|witness| witness.name.as_str())
+        self.policy.witnesses().iter().map(|witness| witness.name.as_str())
     }
 
     /// Whether a log alone is enough: its quorum asks for no witness.
     #[must_use]
     pub fn asks_for_no_witness(&self) -> bool {
-        self.0.is_met_where(|_| false)
+        self.policy.is_met_where(|_| false)
     }
 
     /// What proofs of one entry show: of several, the one that most witnesses have cosigned. `None` where none is valid and by a log of this
@@ -135,7 +145,7 @@ impl LogPolicy {
     }
 
     fn verified(&self, proof: &LogProof) -> Option<Logged> {
-        let trusted = TrustedKeys { logs: &[], policy: Some(&self.0) };
+        let trusted = TrustedKeys { logs: &[], policy: Some(&self.policy) };
         let found = verify_proof(&proof.file, &proof.entry, trusted);
         let size = found.checkpoint?.size;
         // A tree of another size could not be recorded.
@@ -149,20 +159,20 @@ impl LogPolicy {
     /// What the log and the witnesses of a receipt are to this policy; `None` where it does not name the log.
     #[must_use]
     pub fn standing(&self, logged: &Logged) -> Option<Standing> {
-        self.0.logs().iter().find(|log| log.key == logged.log)?;
+        self.policy.logs().iter().find(|log| log.key == logged.log)?;
         // A key under another name is another line of a checkpoint, which this policy would not have read.
         let has_cosigned = |witness: &Vkey| logged.witnesses.contains(witness);
         // The policy names each key once, so no witness counts twice.
-        let witnesses = self.0.witnesses().iter().filter(|witness| has_cosigned(&witness.key)).count();
-        Some(Standing { quorum: self.0.is_met_where(has_cosigned), witnesses })
+        let witnesses = self.policy.witnesses().iter().filter(|witness| has_cosigned(&witness.key)).count();
+        Some(Standing { quorum: self.policy.is_met_where(has_cosigned), witnesses })
     }
 
     /// A receipt in its first log that these witnesses have cosigned, for cases and hypotheses.
     #[must_use]
     pub fn supposed(&self, has_cosigned: impl Fn(&str) -> bool) -> Option<Logged> {
-        let cosigned = self.0.witnesses().iter().filter(|witness| has_cosigned(&witness.name));
+        let cosigned = self.policy.witnesses().iter().filter(|witness| has_cosigned(&witness.name));
         let witnesses = cosigned.take(MAX_WITNESSES).map(|witness| witness.key.clone()).collect();
-        Some(Logged { log: self.0.logs().first()?.key.clone(), index: 0, size: 1, witnesses })
+        Some(Logged { log: self.policy.logs().first()?.key.clone(), index: 0, size: 1, witnesses })
     }
 }
 

@@ -16,14 +16,11 @@ pub struct LoggedDemand {
 }
 
 impl LoggedDemand {
-    /// The fields of a receipt rule that are read here.
-    pub const FIELDS: [&'static str; 2] = ["logged", "witnesses"];
-
     /// Reads `logged` and `witnesses` of a receipt rule; `None` where the rule has neither. `by` is what the policy of the rule pins.
     ///
     /// # Errors
     /// [`DocumentError`] names the field and what to write; also for a rule that no receipt could meet.
-    pub fn read(fields: &Fields<'_>, by: Option<&LogPolicy>) -> Result<Option<Self>, DocumentError> {
+    pub(crate) fn read(fields: &Fields<'_>, by: Option<&LogPolicy>) -> Result<Option<Self>, DocumentError> {
         let (logged, witnesses) = (fields.get("logged"), fields.get("witnesses"));
         if let Some(logged) = &logged
             && !logged.boolean()?
@@ -36,7 +33,7 @@ impl LoggedDemand {
         let Some(by) = by else {
             let error = field.error(Cause::MissingField, "the policy does not say which logs count");
             return Err(error.with_help(
-                "write `log_policy: |` at the top of the policy, with the keys of the log and of its witnesses",
+                "write `log_policy: |` at the top of the policy (`logPolicy` in a workflow), with the keys of the log and of its witnesses",
             ));
         };
         let witnesses = witnesses.map(|field| read_count(&field, by)).transpose()?.unwrap_or(0);
@@ -94,7 +91,7 @@ fn read_count(field: &Field<'_>, by: &LogPolicy) -> Result<usize, DocumentError>
     if count > there {
         let error = field
             .error(Cause::InvalidValue, format!("`log_policy` lists {there} witnesses, and this asks for {count}"));
-        return Err(error.with_help("list more witnesses in `log_policy`, or ask for fewer"));
+        return Err(error.with_help("list more witnesses in the log policy, or ask for fewer"));
     }
     Ok(count)
 }

@@ -3,11 +3,13 @@
 use std::cmp::Reverse;
 
 use proofmark_passkey::{Approved, Passkey};
+use proofmark_quorum::Votes;
 use proofmark_receipt::{
     DecidedBy, Json, Receipt, Sha256Digest, SignatureStatus, SignerId, Timestamp, Trust, Verdict, Verification,
 };
 
 use crate::approval_fact::ApprovalFact;
+use crate::judged::JudgmentFact;
 use crate::logged::Logged;
 use crate::share::Share;
 use crate::status::EvidenceStatus;
@@ -27,6 +29,8 @@ pub enum ReceiptKind {
     Approval,
     /// Several verifiers agreed.
     Quorum,
+    /// A person judged work.
+    Judgment,
 }
 
 /// Where it was decided whether answers are those expected.
@@ -76,6 +80,9 @@ pub struct ReceiptFact {
     pub signer: Option<SignerId>,
     pub valid: bool,
     pub trust: Trust,
+    /// Who voted in a quorum; `None` where its members were not presented, or do not come to its verdict.
+    pub votes: Option<Votes>,
+    pub judgment: Option<JudgmentFact>,
     /// The log that a proof shows it to be in; `None` where none was presented that is valid and by a log of the policy.
     pub logged: Option<Logged>,
     pub spent: bool,
@@ -120,9 +127,12 @@ fn tests_from(said: &Json) -> Option<String> {
 
 impl ReceiptKind {
     /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Verification, Self::StepAcceptance, Self::Approval, Self::Quorum];
+    pub const ALL: [Self; 5] = [Self::Verification, Self::StepAcceptance, Self::Approval, Self::Quorum, Self::Judgment];
+    /// Those that a rule about receipts can ask for. An approval has a role, an action and an expiry, which only a rule about approvals
+    /// checks.
+    pub const OF_RULES: [Self; 4] = [Self::Verification, Self::StepAcceptance, Self::Quorum, Self::Judgment];
 
-    /// The word: `verification`, `step_acceptance`, `approval` or `quorum`.
+    /// The word: `verification`, `step_acceptance`, `approval`, `quorum` or `judgment`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -130,6 +140,7 @@ impl ReceiptKind {
             Self::StepAcceptance => "step_acceptance",
             Self::Approval => "approval",
             Self::Quorum => "quorum",
+            Self::Judgment => "judgment",
         }
     }
 
@@ -163,6 +174,7 @@ impl ReceiptKind {
             // The client chooses the task's type, the issuer the metadata.
             Self::StepAcceptance | Self::Quorum => named.is_some(),
             Self::Approval => approval.is_some(),
+            Self::Judgment => named.is_some() && JudgmentFact::of(receipt).is_some(),
         };
         (kinds.all(|other| other == kind) && whole).then_some(kind)
     }
@@ -241,8 +253,10 @@ impl ReceiptFact {
             signer: verification.signer,
             valid: verification.answer == SignatureStatus::Valid,
             trust: verification.trust,
-            // Neither the receipt nor its signature shows it.
+            // Other documents show it, and neither the receipt nor its signature.
+            votes: None,
             logged: None,
+            judgment: (kind == Some(ReceiptKind::Judgment)).then(|| JudgmentFact::of(receipt)).flatten(),
             spent,
             spent_by: None,
             vouched: false,
@@ -275,6 +289,8 @@ impl ReceiptFact {
             signer: None,
             valid: true,
             trust: Trust::Trusted,
+            votes: None,
+            judgment: None,
             logged: None,
             spent: false,
             spent_by: None,
@@ -332,7 +348,7 @@ impl Evidence {
             // By content first, so that the order of presentation does not matter; then the one that counts most.
             let key = |fact: &ReceiptFact| {
                 let logged = Reverse(fact.logged.as_ref().map(Logged::order));
-                (fact.content, !fact.valid, fact.trust != Trust::Trusted, fact.signer, logged)
+                (fact.content, !fact.valid, fact.trust != Trust::Trusted, fact.signer, fact.votes.is_none(), logged)
             };
             key(left).cmp(&key(right))
         });

@@ -22,6 +22,8 @@ pub enum Refusal {
     RoleOfNobody,
     Signer,
     OtherSpecification,
+    /// It is a judgment in another role.
+    OtherRole,
     /// It is for another suite: another specification, or other tests.
     OtherSuite,
     OtherTests,
@@ -50,6 +52,12 @@ pub enum Refusal {
     ScopeNotOffered,
     /// It is for more than one action, and counts for longer than the rule offers.
     GrantTooLong,
+    /// The members of the quorum were not all presented, or do not come to its verdict.
+    NotCounted,
+    /// Too few of the operators that the rule lists agree.
+    QuorumNotMet,
+    /// An operator that the rule lists is not among the reviews.
+    QuorumIncomplete,
     /// No proof shows that it is in a log of the policy.
     NotLogged,
     /// Too few witnesses of the policy have cosigned its log.
@@ -74,6 +82,7 @@ impl Refusal {
             Self::RoleOfNobody => "role_of_nobody",
             Self::Signer => "signer_not_trusted",
             Self::OtherSpecification => "other_specification",
+            Self::OtherRole => "other_role",
             Self::OtherSuite => "other_suite",
             Self::OtherTests => "other_tests",
             Self::TestsFrom => "tests_not_held",
@@ -93,6 +102,9 @@ impl Refusal {
             Self::OtherSession => "other_session",
             Self::ScopeNotOffered => "scope_not_offered",
             Self::GrantTooLong => "grant_too_long",
+            Self::NotCounted => "not_counted",
+            Self::QuorumNotMet => "quorum_not_met",
+            Self::QuorumIncomplete => "quorum_incomplete",
             Self::NotLogged => "not_logged",
             Self::NotWitnessed => "not_witnessed",
             Self::Spent => "spent",
@@ -113,6 +125,7 @@ impl Refusal {
             Self::RoleOfNobody => "is in a role that the policy gives to nobody",
             Self::Signer => "is signed by a key that is not trusted for this",
             Self::OtherSpecification => "is for another specification",
+            Self::OtherRole => "is a judgment in another role",
             Self::OtherSuite => "is for another suite",
             Self::OtherTests => "ran other tests",
             Self::TestsFrom => "does not say that its tests come from there",
@@ -132,6 +145,9 @@ impl Refusal {
             Self::OtherSession => "was given for another session",
             Self::ScopeNotOffered => "is for more than one action, which the rule does not offer",
             Self::GrantTooLong => "is for more than one action, and counts for longer than the rule offers",
+            Self::NotCounted => "is of a quorum that cannot be counted again from the receipts that were presented",
+            Self::QuorumNotMet => "is of a quorum in which too few operators of the rule agree",
+            Self::QuorumIncomplete => "is of a quorum without a review of every operator of the rule",
             Self::NotLogged => "is not proven to be in a log of the policy",
             Self::NotWitnessed => "is in a log that too few witnesses of the policy have cosigned",
             Self::Spent => "was used up before",

@@ -20,7 +20,7 @@ pub enum Capability {
     Verification,
     /// Receipts of accepted steps.
     Acceptance,
-    /// Approvals of people.
+    /// Approvals and judgments of people.
     Approval,
     /// Decisions, and records of sessions.
     Decision,
@@ -95,7 +95,7 @@ impl Capability {
         match kind {
             ReceiptKind::Verification | ReceiptKind::Quorum => Self::Verification,
             ReceiptKind::StepAcceptance => Self::Acceptance,
-            ReceiptKind::Approval => Self::Approval,
+            ReceiptKind::Approval | ReceiptKind::Judgment => Self::Approval,
         }
     }
 }
@@ -281,7 +281,7 @@ impl Signers {
         }
     }
 
-    /// What is known of the signer of an approval: a key that is known for other documents only is not trusted; a stranger is
+    /// What is known of the signer of an approval or a judgment: a key that is known for other documents only is not trusted; a stranger is
     /// unknown, and counts where the policy lists the key.
     #[must_use]
     pub fn in_approver(&self, found: Trust, signer: Option<&SignerId>) -> Trust {

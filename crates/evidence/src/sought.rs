@@ -1,9 +1,13 @@
 //! Which receipts of a store are worth looking at. However many others there are over the same bytes, these are found.
 
+use std::sync::Arc;
+
+use proofmark_quorum::Votes;
 use proofmark_receipt::{Receipt, SignatureStatus, SignerId, Trust, Verification};
 
 use crate::demand::{ReceiptDemand, Wanted};
 use crate::receipt::{ReceiptFact, ReceiptKind};
+use crate::roles::Roles;
 use crate::signers::Signers;
 
 /// The demands that receipts of a store are looked up for. An approval is always looked for.
@@ -16,6 +20,8 @@ pub struct SoughtReceipt {
     pub demand: ReceiptDemand,
     pub output: Option<String>,
     pub specification: Option<String>,
+    /// Whose judgments count.
+    pub roles: Option<Arc<Roles>>,
 }
 
 impl FromIterator<SoughtReceipt> for Sought {
@@ -26,7 +32,7 @@ impl FromIterator<SoughtReceipt> for Sought {
 
 impl Sought {
     /// Whether a receipt may meet one of the demands, if its signature turns out to be valid, it is not spent, it is
-    /// logged, and it has the right age.
+    /// logged, its reviews are as it says, and it has the right age.
     #[must_use]
     pub fn may_be(&self, receipt: &Receipt, trusted: &Signers) -> bool {
         let signer: Option<SignerId> = receipt.signature().and_then(|signature| signature.signer_id.parse().ok());
@@ -36,14 +42,25 @@ impl Sought {
         };
         // As if it were so: that is verified of the few that are found.
         let claimed = Verification { answer: SignatureStatus::Valid, trust, signer, hint: None };
-        let fact = ReceiptFact::new(receipt, &claimed, false);
+        let mut fact = ReceiptFact::new(receipt, &claimed, false);
+        match fact.kind {
+            // Anybody can claim a quorum, and could hide one that there is behind many that there are not. So only those of trusted
+            // collectors are looked for.
+            Some(ReceiptKind::Quorum) => fact.votes = Votes::claimed(receipt).ok().filter(|_| trust == Trust::Trusted),
+            Some(ReceiptKind::Judgment) => fact.trust = trusted.in_approver(trust, signer.as_ref()),
+            _ => {}
+        }
         fact.kind == Some(ReceiptKind::Approval) || self.0.iter().any(|sought| sought.accepts(&fact))
     }
 }
 
 impl SoughtReceipt {
     fn accepts(&self, fact: &ReceiptFact) -> bool {
-        let wanted = Wanted { output: self.output.as_deref(), specification: self.specification.as_deref() };
+        let wanted = Wanted {
+            output: self.output.as_deref(),
+            specification: self.specification.as_deref(),
+            roles: self.roles.as_deref(),
+        };
         let demand = ReceiptDemand { max_age_millis: None, logged: None, ..self.demand.clone() };
         demand.meets(&wanted, fact, &fact.verified_at).is_ok()
     }

@@ -2,8 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which may fail by panicking")]
 
 use proofmark_evidence::{
-    Evidence, LogPolicy, LogProof, LogProofError, Logged, LoggedDemand, MAX_WITNESSES, ReceiptDemand, ReceiptFact,
-    Wanted,
+    Evidence, LogPolicy, LogProof, LogProofError, Logged, MAX_WITNESSES, ReceiptDemand, ReceiptFact, Wanted,
 };
 use proofmark_receipt::document::{DocumentError, Field};
 use proofmark_receipt::{
@@ -80,7 +79,7 @@ fn demand(rule: Object, by: Option<&LogPolicy>) -> Result<ReceiptDemand, Documen
     rule.insert("signer", "any");
     let json = Json::from(rule);
     let fields = Field::root(&json).fields().unwrap();
-    Ok(ReceiptDemand { logged: LoggedDemand::read(&fields, by)?, ..ReceiptDemand::read(&fields)? })
+    ReceiptDemand::read(&fields, by)
 }
 
 fn fact(receipt: &Receipt, logged: Option<Logged>) -> ReceiptFact {

@@ -1,7 +1,6 @@
 //! A quorum counted again, offline: from its receipt, its members and the reader's own reviewers.
 
-use std::collections::{BTreeSet, HashMap};
-use std::num::NonZeroUsize;
+use std::collections::HashMap;
 
 use proofmark_receipt::{Answer, Profile, Receipt, ReceiptId, SignerId, Timestamp, verify_receipt};
 
@@ -9,20 +8,9 @@ use crate::error::TierError;
 use crate::judgment::Judgment;
 use crate::outcomes::outcomes;
 use crate::quorum::{Quorum, Review, TIER};
-use crate::reviewers::Reviewers;
 use crate::status::QuorumStatus;
+use crate::votes::{QuorumDemand, Vote, Votes};
 use crate::work::{common_tests, other_work, repeats};
-
-/// What a reader demands of a quorum.
-#[derive(Clone, Copy, Debug)]
-pub struct QuorumDemand<'a> {
-    /// Whose reviews count.
-    pub of: &'a Reviewers,
-    /// How many operators have to agree.
-    pub at_least: NonZeroUsize,
-    /// Whether every operator has to be among the reviews, so that nobody can leave a dissent out.
-    pub complete: bool,
-}
 
 /// The result of counting a quorum again.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,21 +63,36 @@ impl Recount {
         now: &Timestamp,
     ) -> Result<(), TierError> {
         let quorum = self.stated.insert(Quorum::read(receipt)?);
-        let present = members_of(receipt, quorum, members)?;
+        let votes = votes_of(receipt, quorum, &members.iter().collect::<Vec<_>>())?;
         let Some(demand) = demand else { return Ok(()) };
-        let operators = counted(quorum, &present, demand, now);
-        self.operators = operators.into_iter().map(str::to_owned).collect();
+        self.operators = votes.operators(demand, now).into_iter().map(str::to_owned).collect();
         self.quorum = QuorumStatus::NotMet;
-        met(quorum, self.operators.len(), demand)?;
+        votes.meet(demand, now)?;
         self.quorum = QuorumStatus::Met;
         Ok(())
     }
 }
 
+/// The votes of a receipt whose signature is valid.
+pub(crate) fn votes_of(receipt: &Receipt, quorum: &Quorum, members: &[&Receipt]) -> Result<Votes, TierError> {
+    let present = members_of(receipt, quorum, members)?;
+    let agree = quorum.ruling().agreeing;
+    let mut votes = Votes::default();
+    for (place, (review, member)) in quorum.reviews.iter().zip(present).enumerate() {
+        if agree.contains(&place) {
+            let expires_at = judgment(member).transpose()?.and_then(|judgment| judgment.expires_at);
+            votes.agreeing.push(Vote { signer: review.signer, verified_at: member.verified_at().clone(), expires_at });
+        } else {
+            votes.others.push(review.signer);
+        }
+    }
+    Ok(votes)
+}
+
 /// The member of each review, in their order, after all are as the receipt says and the rule comes to its verdict.
-fn members_of<'m>(receipt: &Receipt, quorum: &Quorum, members: &'m [Receipt]) -> Result<Vec<&'m Receipt>, TierError> {
+fn members_of<'m>(receipt: &Receipt, quorum: &Quorum, members: &[&'m Receipt]) -> Result<Vec<&'m Receipt>, TierError> {
     let mut given: HashMap<ReceiptId, Vec<&Receipt>> = HashMap::new();
-    for member in members {
+    for &member in members {
         given.entry(member.receipt_id()).or_default().push(member);
     }
     let mut present = Vec::new();
@@ -153,26 +156,4 @@ fn check_member(receipt: &Receipt, quorum: &Quorum, review: &Review, member: &Re
 /// The judgment that a member of tier 3 is.
 fn judgment(member: &Receipt) -> Option<Result<Judgment, TierError>> {
     (member.tier() > TIER).then(|| Judgment::read(member))
-}
-
-/// The operators whose reviews agree on the verdict and have not expired.
-fn counted<'d>(quorum: &Quorum, members: &[&Receipt], demand: &QuorumDemand<'d>, now: &Timestamp) -> BTreeSet<&'d str> {
-    let lasts = |member: &Receipt| judgment(member).is_none_or(|read| read.is_ok_and(|it| it.not_expired(now).is_ok()));
-    let agreeing = quorum.ruling().agreeing.into_iter();
-    let reviews = agreeing.filter_map(|place| quorum.reviews.get(place).zip(members.get(place)));
-    let signers = reviews.filter(|(_, member)| lasts(member)).map(|(review, _)| review.signer);
-    signers.filter_map(|signer| demand.of.operator(&signer)).collect()
-}
-
-fn met(quorum: &Quorum, operators: usize, demand: &QuorumDemand<'_>) -> Result<(), TierError> {
-    let at_least = demand.at_least.get();
-    if operators < at_least {
-        return Err(TierError::QuorumNotMet { operators, at_least });
-    }
-    let among: BTreeSet<&str> = quorum.reviews.iter().filter_map(|review| demand.of.operator(&review.signer)).collect();
-    let absent = demand.of.operators().into_iter().find(|operator| demand.complete && !among.contains(operator));
-    match absent {
-        Some(operator) => Err(TierError::QuorumIncomplete { operator: operator.to_owned() }),
-        None => Ok(()),
-    }
 }

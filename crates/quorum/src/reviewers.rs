@@ -96,6 +96,15 @@ impl Reviewers {
         self.operators.get(signer).map(String::as_str)
     }
 
+    /// The keys of this operator, sorted.
+    #[must_use]
+    pub fn keys(&self, operator: &str) -> Vec<SignerId> {
+        let of = self.operators.iter().filter(|(_, name)| *name == operator);
+        let mut keys: Vec<SignerId> = of.map(|(key, _)| *key).collect();
+        keys.sort();
+        keys
+    }
+
     /// All operators, each once, sorted by their names.
     #[must_use]
     pub fn operators(&self) -> BTreeSet<&str> {

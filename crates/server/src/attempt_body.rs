@@ -3,6 +3,9 @@
 use proofmark_contract::Workflow;
 use proofmark_receipt::document::{self, DocumentError, Field, Format, shown};
 use proofmark_receipt::{Json, Receipt, ReceiptError};
+use proofmark_verifier::PresentedProof;
+
+use crate::proofs_body::{self, ProofsBodyError};
 
 /// The longest id of a step, in bytes.
 const MAX_STEP: usize = 200;
@@ -18,6 +21,7 @@ pub(crate) struct AttemptBody {
     pub(crate) trace: Option<String>,
     pub(crate) context: Option<Json>,
     pub(crate) receipts: Vec<Receipt>,
+    pub(crate) proofs: Vec<PresentedProof>,
 }
 
 /// Why an attempt cannot be read, completing "failed to …".
@@ -31,6 +35,8 @@ pub(crate) enum AttemptBodyError {
     TooManyReceipts,
     #[error("read `{at}`: {error}")]
     Receipt { at: String, error: ReceiptError },
+    #[error(transparent)]
+    Proofs(#[from] ProofsBodyError),
     #[error("judge step `{}`: invalid id", shown(.0))]
     Step(String),
 }
@@ -41,6 +47,7 @@ impl AttemptBodyError {
         match self {
             Self::Fields(error) | Self::Workflow(error) => error.code(),
             Self::TooManyReceipts => "too_many",
+            Self::Proofs(error) => error.code(),
             Self::Step(_) => "invalid_step",
             Self::Receipt { error, .. } => error.code(),
         }
@@ -50,6 +57,7 @@ impl AttemptBodyError {
     pub(crate) fn help(&self) -> Option<String> {
         match self {
             Self::TooManyReceipts => Some("present fewer".to_owned()),
+            Self::Proofs(error) => error.help(),
             Self::Step(_) => {
                 Some(format!("the id of a step has 1 to {MAX_STEP} bytes, without `/` and control characters"))
             }
@@ -60,10 +68,10 @@ impl AttemptBodyError {
 }
 
 impl AttemptBody {
-    /// Reads `{workflow, step, run?, attempt?, response, trace?, context?, receipts?}`.
+    /// Reads `{workflow, step, run?, attempt?, response, trace?, context?, receipts?, proofs?}`.
     pub(crate) fn read(arguments: &Json) -> Result<Self, AttemptBodyError> {
         let fields = Field::root(arguments).fields()?;
-        fields.only(&["workflow", "step", "run", "attempt", "response", "trace", "context", "receipts"])?;
+        fields.only(&["workflow", "step", "run", "attempt", "response", "trace", "context", "receipts", "proofs"])?;
         let workflow = fields.need("workflow", "write the workflow, as its text in YAML or JSON or as an object")?;
         let attempt = fields.get("attempt").map(|field| field.positive()).transpose()?;
         let receipts = fields.get("receipts").map(|field| field.items()).transpose()?.unwrap_or_default();
@@ -81,6 +89,7 @@ impl AttemptBody {
             trace: fields.get("trace").map(|field| as_text(field.json)),
             context: fields.get("context").map(|field| field.json.clone()),
             receipts: receipts.iter().map(read_receipt).collect::<Result<_, _>>()?,
+            proofs: fields.get("proofs").map_or(Ok(Vec::new()), |field| proofs_body::read(&field))?,
         })
     }
 }

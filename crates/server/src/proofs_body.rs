@@ -1,4 +1,4 @@
-//! `proofs` of a request for a decision: proofs that stored receipts are in a log.
+//! `proofs` of a request: proofs that receipts are in a log.
 
 use proofmark_evidence::MAX_PROOFS;
 use proofmark_receipt::Json;
@@ -20,6 +20,14 @@ pub(crate) enum ProofsBodyError {
 }
 
 impl ProofsBodyError {
+    /// A short stable name.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Fields(error) => error.code(),
+            Self::Proof(error) => error.code(),
+        }
+    }
+
     /// What to do about it.
     pub(crate) fn help(&self) -> Option<String> {
         match self {
@@ -48,7 +56,11 @@ impl From<ProofError> for Problem {
 pub(crate) fn take(body: &mut Json) -> Result<Vec<PresentedProof>, ProofsBodyError> {
     let Json::Object(object) = body else { return Ok(Vec::new()) };
     let Some(proofs) = object.remove(PROOFS) else { return Ok(Vec::new()) };
-    let field = Field { at: PROOFS.to_owned(), json: &proofs };
+    read(&Field { at: PROOFS.to_owned(), json: &proofs })
+}
+
+/// Reads a list of proof files.
+pub(crate) fn read(field: &Field<'_>) -> Result<Vec<PresentedProof>, ProofsBodyError> {
     let items = field.items().map_err(ProofsBodyError::Fields)?;
     if items.len() > MAX_PROOFS {
         return Err(ProofError::TooMany.into());

@@ -170,7 +170,7 @@ impl Services {
             trace: body.trace.as_deref().map(str::as_bytes),
             context: body.context.as_ref(),
             // This would be a folder of this host, which no client may name: its receipts are in the body.
-            presented: Presented { receipts: &body.receipts, ..Presented::default() },
+            presented: Presented { receipts: &body.receipts, proofs: &body.proofs, ..Presented::default() },
             trusted: trusted.signers(),
             in_order: false,
             purpose: Purpose::Attempt,

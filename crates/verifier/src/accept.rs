@@ -21,7 +21,7 @@ use proofmark_contract::{
     WorkflowPolicy, evaluate_until, next_step, not_given, outputs_wanted, seed, sought,
 };
 use proofmark_evidence::trace::{self, Trace};
-use proofmark_evidence::{Signers, Sought};
+use proofmark_evidence::{LogPolicy, Signers, Sought};
 use proofmark_receipt::{Draft, Json, Object, Receipt, Timestamp, object};
 use proofmark_store::{Spends, StepRun, Tenant, TenantStore};
 
@@ -31,7 +31,7 @@ use crate::accept_error::{AcceptError, MAX_RUN_NAME};
 use crate::approval::{self, AskError, AskedAttempt, AwaitedApproval, StepApprovals, StepDecision};
 use crate::clock;
 use crate::issue::{Destination, Issuer, STEP_CHAINS, VERIFIER};
-use crate::presented::{self, Presented, Proofs};
+use crate::presented::{self, Presented, PresentedError, Proofs};
 
 /// A response to be judged, and what it is judged by.
 #[derive(Clone, Copy, Debug)]
@@ -187,11 +187,13 @@ pub fn accept(
         return Err(AcceptError::Response(error.clone()));
     }
     let trace = attempt.trace.map(trace::read).transpose()?;
-    let receipts = receipts(attempt, store, (&outputs_wanted(&contract, &payload), &sought(&contract, &payload)))?;
+    let logs = contract.log_policy.as_ref();
+    let receipts =
+        receipts(attempt, store, logs, (&outputs_wanted(&contract, &payload), &sought(&contract, &payload)))?;
     let run = run_name(attempt.run)?;
     let begun_by = begun_by(attempt, &run, store)?;
     let signers =
-        StepSigners { accepting: attempt.trusted, own: issuer.signer(), reviewers: Some(&contract.reviewers) };
+        StepSigners { accepting: attempt.trusted, own: issuer.signer(), reviewers: Some(&contract.roles.reviewers) };
     let position = Position::load(store, begun_by, &run, attempt.step, &signers)?;
     let last = position.last_if_waiting(store, begun_by, &run, attempt.step)?;
     if let (Some(last), Err(_)) = (&last, &payload) {
@@ -468,13 +470,15 @@ fn run_name(given: Option<&str>) -> Result<String, AcceptError> {
 fn receipts(
     attempt: &Attempt<'_>,
     store: Option<&TenantStore<'_>>,
+    logs: Option<&LogPolicy>,
     (outputs, sought): (&BTreeSet<String>, &Sought),
 ) -> Result<proofmark_evidence::Evidence, AcceptError> {
-    // A contract pins no log, so it asks for no proof.
-    let proofs = &Proofs::default();
-    let mut facts = presented::facts(&attempt.presented.read()?.receipts, attempt.trusted, store, proofs)?;
+    let documents = attempt.presented.read()?;
+    let proofs = Proofs::new(logs, &documents.proofs);
+    let mut facts = presented::facts(&documents.receipts, attempt.trusted, store, &proofs)?;
     if let Some(store) = store {
-        facts.extend(presented::stored(store, outputs, sought, attempt.trusted, proofs)?);
+        facts.extend(presented::stored(store, outputs, sought, attempt.trusted, &proofs)?);
     }
+    proofs.check_all_met().map_err(PresentedError::from)?;
     Ok(proofmark_evidence::Evidence::new(facts))
 }

@@ -200,7 +200,7 @@ fn question(attempt: &AskedAttempt<'_>, judgment: &Judgment) -> Result<(ActionPo
         "evidence": evidence,
         "contract": contract.digest().to_string(),
         "approvals": asked,
-        "reviewers": contract.reviewers.iter().map(ListedReviewer::to_json).collect::<Vec<_>>(),
+        "reviewers": contract.roles.reviewers.iter().map(ListedReviewer::to_json).collect::<Vec<_>>(),
     };
     let action = object! {
         "tool": TOOL,

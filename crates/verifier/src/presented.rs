@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use proofmark_evidence::{ApprovalFact, Logged, ReceiptFact, ReceiptKind, Signers, Sought};
 use proofmark_passkey::{Approved, approved};
+use proofmark_quorum::{Quorum, Votes};
 use proofmark_receipt::json::MAX_BYTES;
 use proofmark_receipt::{Profile, Receipt, ReceiptError, verify_receipt};
 use proofmark_store::{Spend, StoreError, Tenant, TenantStore};
@@ -19,6 +20,8 @@ pub use proofs::{MAX_PROOFS_BYTES, PresentedProof, ProofError, Proofs};
 const MAX_FILES: usize = 1_000;
 /// The most bytes the files of one folder may have together: all of them are held and verified before anything is judged.
 const MAX_FOLDER_BYTES: u64 = 64 << 20;
+/// The most quorums of one request whose members are counted: each of them verifies its members again.
+const MAX_QUORUMS: usize = 8;
 /// What the names of files with a proof end in.
 const PROOF: &str = "tlog-proof";
 
@@ -127,21 +130,37 @@ fn receipts(path: &Path, bytes: &[u8]) -> Result<Vec<Receipt>, PresentedError> {
 }
 
 /// The facts of presented receipts. Those that another supersedes are left out, as they are of the store's own: work that was
-/// run again counts by its newer verdict.
+/// run again counts by its newer verdict. A quorum is counted again from its members, which have to be among the receipts, or all
+/// in the store.
 pub fn facts(
     receipts: &[Receipt],
     trusted: &Signers,
     store: Option<&TenantStore<'_>>,
     proofs: &Proofs<'_>,
 ) -> Result<Vec<ReceiptFact>, StoreError> {
-    let mut facts = Vec::new();
+    let mut current = Vec::new();
     for receipt in receipts {
         let superseded = store.map(|store| store.is_superseded(&Spend::of(receipt))).transpose()?.unwrap_or(false);
         // A proof of one that is superseded is of a presented receipt all the same.
         let logged = proofs.of(receipt);
         if !superseded {
-            facts.push(with(logged, fact(receipt, trusted, store)?));
+            current.push((receipt, logged));
         }
+    }
+    let members: Vec<&Receipt> = current.iter().map(|(receipt, _)| *receipt).collect();
+    let mut quorums = 0;
+    let mut facts = Vec::new();
+    for (receipt, logged) in current {
+        let mut fact = with(logged, fact(receipt, trusted, store)?);
+        if fact.kind == Some(ReceiptKind::Quorum) && quorums < MAX_QUORUMS {
+            quorums += 1;
+            // One that cannot be counted has no votes, and so meets no rule.
+            fact.votes = Votes::count(receipt, &members).ok();
+            if let (None, Some(store)) = (&fact.votes, store) {
+                fact.votes = votes_in(store, receipt)?;
+            }
+        }
+        facts.push(fact);
     }
     Ok(facts)
 }
@@ -168,7 +187,7 @@ pub fn fact(receipt: &Receipt, trusted: &Signers, store: Option<&TenantStore<'_>
     let fact = trusted.judged(verify_receipt(receipt, Profile::Vrf, &trusted.of_receipt(receipt)));
     let fact = ReceiptFact::new(receipt, &fact, spent || by.is_some());
     let trust = match fact.kind {
-        Some(ReceiptKind::Approval) => trusted.in_approver(fact.trust, fact.signer.as_ref()),
+        Some(ReceiptKind::Approval | ReceiptKind::Judgment) => trusted.in_approver(fact.trust, fact.signer.as_ref()),
         _ => fact.trust,
     };
     let fact = ReceiptFact { spent_by: by, trust, ..fact };
@@ -204,16 +223,35 @@ pub fn stored(
     proofs: &Proofs<'_>,
 ) -> Result<Vec<ReceiptFact>, StoreError> {
     let mut facts = Vec::new();
+    let mut quorums = 0;
     for output in outputs {
         for receipt in
             store.receipts_over(output, &|receipt| sought.may_be(receipt, trusted).then(|| spend_of_stored(receipt)))?
         {
-            if !is_of_other_tenant(&receipt, store)? {
-                facts.push(with(proofs.of(&receipt), fact(&receipt, trusted, Some(store))?));
+            if is_of_other_tenant(&receipt, store)? {
+                continue;
             }
+            let mut fact = with(proofs.of(&receipt), fact(&receipt, trusted, Some(store))?);
+            if fact.kind == Some(ReceiptKind::Quorum) && quorums < MAX_QUORUMS && sought.may_be(&receipt, trusted) {
+                quorums += 1;
+                fact.votes = votes_in(store, &receipt)?;
+            }
+            facts.push(fact);
         }
     }
     Ok(facts)
+}
+
+/// The votes of a quorum whose members the store has; `None` where it has not all of them, or they do not come to its verdict.
+fn votes_in(store: &TenantStore<'_>, receipt: &Receipt) -> Result<Option<Votes>, StoreError> {
+    let Ok(quorum) = Quorum::read(receipt) else { return Ok(None) };
+    let mut members = Vec::new();
+    for review in &quorum.reviews {
+        let stored = store.receipt_by(&review.receipt_id, &review.signer.to_string())?;
+        // What a newer one took the place of does not count here either.
+        members.extend(stored.filter(|stored| stored.superseded_by.is_none()).map(|stored| stored.receipt));
+    }
+    Ok(Votes::count(receipt, &members.iter().collect::<Vec<_>>()).ok())
 }
 
 /// An approval is of one tenant's decision and does not count for another tenant; other receipts are about bytes, which
@@ -344,9 +382,10 @@ mod tests {
         let suite = suite_digest(&good.hashes().specification, &good.hashes().tests.unwrap());
         let field = format!(r#"{{"suite": "{suite}", "comparison": "in_process"}}"#);
         let field = proofmark_receipt::Json::parse(field.as_bytes()).unwrap();
-        let demand = ReceiptDemand::read(&Field::root(&field).fields().unwrap()).unwrap();
-        let sought: Sought =
-            [SoughtReceipt { demand, output: Some(output.clone()), specification: None }].into_iter().collect();
+        let demand = ReceiptDemand::read(&Field::root(&field).fields().unwrap(), None).unwrap();
+        let sought: Sought = [SoughtReceipt { demand, output: Some(output.clone()), specification: None, roles: None }]
+            .into_iter()
+            .collect();
         let trusted = Signers::of_any_kind([SigningKey::from_seed([3; 32]).signer()]);
         let wanted = BTreeSet::from([output]);
         let found = |trusted: &Signers| {

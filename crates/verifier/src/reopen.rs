@@ -54,7 +54,7 @@ impl Reopen<'_> {
         let not_aborted = || refused(proofmark_contract::TransitionError::NotAborted("pending"));
         let store = issuer.store().ok_or_else(not_aborted)?.of(self.tenant);
         // The issuer's key is that of the reviewer, who does not accept.
-        let signers = StepSigners { accepting: self.trusted, own: None, reviewers: Some(&contract.reviewers) };
+        let signers = StepSigners { accepting: self.trusted, own: None, reviewers: Some(&contract.roles.reviewers) };
         let found = stored_step(&store, self.begun_by, self.run, self.step, &signers)?.ok_or_else(not_aborted)?;
         let last = found.of(self.workflow, self.run, self.step)?.clone();
         let StoredStep { state, version, .. } = found;
@@ -80,7 +80,7 @@ impl Reopen<'_> {
         if note.trim().is_empty() || note.len() > MAX_NOTE {
             return Err(AcceptError::Note(MAX_NOTE));
         }
-        let listed = &found.contract.reviewers;
+        let listed = &found.contract.roles.reviewers;
         let reviewer = reviewer(listed, signer).ok_or_else(|| AcceptError::NotAReviewer {
             step: self.step.to_owned(),
             listed: listed.iter().map(|listed| listed.name.clone()).collect(),

@@ -12,10 +12,10 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
     ("flow", &["receipt"]),
     ("session", &["receipt", "flow"]),
     ("passkey", &["receipt"]),
-    ("evidence", &["receipt", "passkey", "predicate", "session", "tlog"]),
+    ("evidence", &["receipt", "passkey", "predicate", "quorum", "session", "tlog"]),
     ("contract", &["receipt", "predicate", "evidence", "session"]),
     ("shell", &[]),
-    ("boundary", &["receipt", "flow", "passkey", "predicate", "evidence", "session", "shell"]),
+    ("boundary", &["receipt", "flow", "passkey", "predicate", "quorum", "evidence", "session", "shell"]),
     ("guard", &["receipt", "boundary", "flow", "session"]),
     ("hosts", &["receipt", "evidence", "session", "shell"]),
     ("interop", &["receipt"]),
@@ -30,7 +30,7 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
     (
         "verifier",
         &[
-            "receipt", "checks", "evidence", "contract", "boundary", "git", "mutation", "passkey", "sandbox",
+            "receipt", "checks", "evidence", "contract", "boundary", "git", "mutation", "passkey", "quorum", "sandbox",
             "session", "store",
         ],
     ),

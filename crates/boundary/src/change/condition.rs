@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 
 use proofmark_evidence::{
-    Accepts, ApprovalDemand, Comparison, EnvironmentDemand, MAX_AHEAD_MILLIS, ReceiptKind, SignerDemand,
+    Accepts, ApprovalDemand, Comparison, EnvironmentDemand, MAX_AHEAD_MILLIS, ReceiptDemand, ReceiptKind, SignerDemand,
     TestsFromDemand, span,
 };
+use proofmark_receipt::SignerId;
 
 use super::Change;
 use super::hypothesis::{self, Hypothesis, Op, condition_of, evaluates_to};
@@ -13,7 +14,7 @@ use crate::conditions::bound;
 use crate::input::Input;
 use crate::judge::call_words;
 use crate::limits;
-use crate::policy::{Limit, ReceiptRule, ToolCallDemand};
+use crate::policy::{ActionPolicy, Limit, ReceiptRule, ToolCallDemand};
 use crate::request::Request;
 use crate::rule_ref::{RuleKind, RuleRef};
 
@@ -32,7 +33,7 @@ pub(super) fn changes(input: &Input<'_>, ops: &[Op], hypothesis: &Hypothesis<'_>
             Op::Fact { source, truth, assumed } => fact(input, *source, *truth, *assumed)?,
             Op::Receipt { source } => {
                 let rule = hypothesis::demand(input.policy, *source, hypothesis::receipt_demand)?;
-                let (words, test) = (receipt_words(input, rule, hypothesis), receipt_test(rule));
+                let (words, test) = (receipt_words(input, rule, hypothesis), receipt_test(input.policy, rule));
                 // Two rules with one test share one change, but each uses up a receipt of its own (`each_its_own`).
                 if rule.demand.single_use {
                     match exclusive.iter_mut().find(|known| known.test == test) {
@@ -152,6 +153,8 @@ fn receipt_words(input: &Input<'_>, rule: &ReceiptRule, hypothesis: &Hypothesis<
         Some(_) | None => format!("`{}`", quoted_source(rule.output.source())),
     };
     let signer = match demand.signer {
+        SignerDemand::Any if demand.judgment.is_some() => "who has the role",
+        SignerDemand::Any if demand.quorum.is_some() => "anybody who collects it",
         SignerDemand::Trusted => "a trusted signer",
         SignerDemand::Any => "any signer",
         SignerDemand::Keys(_) => "a signer the policy names",
@@ -190,8 +193,8 @@ fn receipt_words(input: &Input<'_>, rule: &ReceiptRule, hypothesis: &Hypothesis<
     if let Some(millis) = demand.max_age_millis {
         words.push_str(&format!(", no older than {}", span::words(millis)));
     }
-    if let Some(logged) = &demand.logged {
-        words.push_str(&format!(", {logged}"));
+    for more in more_words(demand) {
+        words.push_str(&format!(", {more}"));
     }
     if demand.single_use {
         words.push_str(", not used before");
@@ -200,18 +203,26 @@ fn receipt_words(input: &Input<'_>, rule: &ReceiptRule, hypothesis: &Hypothesis<
     words
 }
 
+/// What a rule demands of a receipt beyond what the receipt says of the work.
+pub(crate) fn more_words(demand: &ReceiptDemand) -> impl Iterator<Item = String> {
+    let quorum = demand.quorum.as_ref().map(ToString::to_string);
+    let judgment = demand.judgment.as_ref().map(ToString::to_string);
+    let logged = demand.logged.as_ref().map(ToString::to_string);
+    [quorum, judgment, logged].into_iter().flatten()
+}
+
 /// The predicate by which a rule accepts a receipt `r`.
-fn receipt_test(rule: &ReceiptRule) -> String {
+fn receipt_test(policy: &ActionPolicy, rule: &ReceiptRule) -> String {
     let demand = &rule.demand;
     let signer = match &demand.signer {
         SignerDemand::Trusted => "r.trusted".to_owned(),
         SignerDemand::Any => "true".to_owned(),
         SignerDemand::Keys(keys) => {
-            let keys: Vec<_> = keys.iter().map(|key| text(&key.to_string())).collect();
-            format!("r.signer in [{}]", keys.join(", "))
+            format!("r.signer in {}", key_list(keys))
         }
     };
     let tiers: Vec<_> = demand.tiers.iter().map(u8::to_string).collect();
+    let ahead = format!("duration('{}s')", MAX_AHEAD_MILLIS / 1000);
     // These parts mirror `ReceiptDemand::meets`: a test that accepts more would admit a retry for the same refusal.
     let mut parts = vec![
         // The line break ends a comment of the expression, which would swallow the bracket.
@@ -221,7 +232,7 @@ fn receipt_test(rule: &ReceiptRule) -> String {
         signer,
         format!("r.verdict == {}", text(demand.verdict.as_str())),
         format!("r.tier in [{}]", tiers.join(", ")),
-        format!("timestamp(r.verified_at) - timestamp(now) <= duration('{}s')", MAX_AHEAD_MILLIS / 1000),
+        format!("timestamp(r.verified_at) - timestamp(now) <= {ahead}"),
     ];
     if let Accepts::Suite(suite) = &demand.accepts {
         parts.push(format!("r.suite == {}", text(&suite.to_string())));
@@ -239,7 +250,7 @@ fn receipt_test(rule: &ReceiptRule) -> String {
         (ReceiptKind::Verification, Comparison::InProcess) => {
             parts.push("r.comparison in [\"external\", \"in_process\"]".to_owned());
         }
-        (ReceiptKind::StepAcceptance | ReceiptKind::Approval | ReceiptKind::Quorum, _) => {}
+        (ReceiptKind::StepAcceptance | ReceiptKind::Approval | ReceiptKind::Quorum | ReceiptKind::Judgment, _) => {}
     }
     if let Some(strength) = demand.strength {
         // Null has no order, so it is asked for first.
@@ -260,9 +271,24 @@ fn receipt_test(rule: &ReceiptRule) -> String {
     if let Some(specification) = &rule.specification {
         parts.push(format!("r.specification == ({}\n)", specification.source()));
     }
-    if let Some(millis) = demand.max_age_millis {
-        let span = if millis % 1000 == 0 { format!("{}s", millis / 1000) } else { format!("{millis}ms") };
-        parts.push(format!("timestamp(now) - timestamp(r.verified_at) <= duration('{span}')"));
+    parts.extend(age(demand.max_age_millis, "r"));
+    if let Some(demand) = &demand.judgment {
+        let keys: Vec<SignerId> = demand.keys(&policy.roles).collect();
+        parts.push(format!("r.role == {} && !r.distrusted && r.signer in {}", text(&demand.role), key_list(&keys)));
+        parts.push("(r.expires_at == null || timestamp(now) < timestamp(r.expires_at))".to_owned());
+    }
+    if let Some(demand) = &demand.quorum {
+        let operators: Vec<_> = demand.operators().iter().map(|(_, keys)| key_list(keys)).collect();
+        let operators = format!("[{}]", operators.join(", "));
+        // As `VotesDemand::meets`: who collects reviews can date the quorum anew, so each of them has to be new enough.
+        let not_ahead = format!("timestamp(v.verified_at) - timestamp(now) <= {ahead}");
+        let is_dated: Vec<_> = std::iter::once(not_ahead).chain(age(rule.demand.max_age_millis, "v")).collect();
+        let is_dated = is_dated.join(" && ");
+        let agree = format!("o.exists(k, r.agreeing.exists(v, v.signer == k && {is_dated}))");
+        parts.push(format!("{operators}.filter(o, {agree}).size() >= {}", demand.at_least()));
+        if demand.is_complete() {
+            parts.push(format!("{operators}.all(o, o.exists(k, k in r.reviewed))"));
+        }
     }
     if let Some(logged) = &demand.logged {
         parts.push("r.logged".to_owned());
@@ -274,6 +300,19 @@ fn receipt_test(rule: &ReceiptRule) -> String {
         parts.push("!r.spent".to_owned());
     }
     parts.join(" && ")
+}
+
+/// That what a variable names is no older.
+fn age(max_age_millis: Option<i64>, variable: &str) -> Option<String> {
+    let millis = max_age_millis?;
+    let span = if millis % 1000 == 0 { format!("{}s", millis / 1000) } else { format!("{millis}ms") };
+    Some(format!("timestamp(now) - timestamp({variable}.verified_at) <= duration('{span}')"))
+}
+
+/// A list of keys in the predicate language.
+fn key_list(keys: &[SignerId]) -> String {
+    let keys: Vec<_> = keys.iter().map(|key| text(&key.to_string())).collect();
+    format!("[{}]", keys.join(", "))
 }
 
 fn approval_words(demand: &ApprovalDemand) -> String {

@@ -4,8 +4,8 @@
 //! after the changes.
 
 use proofmark_evidence::{
-    Accepts, ApprovalDemand, Condition, EnvironmentDemand, Evidence, LoggedDemand, Person, ReceiptFact, SignerDemand,
-    Statement, TestsFromDemand, TextExpression,
+    Accepts, ApprovalDemand, Condition, EnvironmentDemand, Evidence, JudgmentFact, LoggedDemand, Person, ReceiptFact,
+    SignerDemand, Statement, TestsFromDemand, TextExpression,
 };
 use proofmark_predicate::Predicate;
 use proofmark_receipt::{Json, Object, Sha256Digest, Timestamp};
@@ -266,7 +266,10 @@ fn receipt(input: &Input<'_>, request: &Request, rule: &ReceiptRule, documents: 
         None => Sha256Digest::of(b""),
     };
     let signer = match &rule.demand.signer {
-        SignerDemand::Trusted | SignerDemand::Any => None,
+        SignerDemand::Trusted | SignerDemand::Any => match &rule.demand.judgment {
+            Some(demand) => Some(demand.keys(&input.policy.roles).next()?),
+            None => None,
+        },
         SignerDemand::Keys(keys) => keys.first().copied(),
     };
     Some(ReceiptFact {
@@ -293,6 +296,12 @@ fn receipt(input: &Input<'_>, request: &Request, rule: &ReceiptRule, documents: 
         },
         specification,
         signer,
+        votes: rule.demand.quorum.as_ref().map(|demand| demand.met(now)),
+        judgment: rule
+            .demand
+            .judgment
+            .as_ref()
+            .map(|demand| JudgmentFact { role: demand.role.clone(), expires_at: None }),
         logged: rule.demand.logged.as_ref().and_then(LoggedDemand::met),
         ..ReceiptFact::blank(&name(documents.len()), now)
     })

@@ -1,9 +1,12 @@
 //! Which receipts the rules of a policy use.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use proofmark_evidence::{
-    Evidence, Logged, NoText, ReceiptFact, Refusal, Sought, SoughtReceipt, TextExpression, Wanted, assign, nearest,
+    Evidence, Logged, NoText, ReceiptFact, Refusal, Roles, Sought, SoughtReceipt, TextExpression, Wanted, assign,
+    nearest,
 };
 use proofmark_predicate::{Budget, Value};
 use proofmark_receipt::Timestamp;
@@ -15,8 +18,8 @@ use crate::rule_ref::RuleRef;
 
 /// Steps that reading one document counts as.
 const STEPS_PER_DOCUMENT: u64 = 8;
-/// Steps that looking for a witness among those of a policy counts as.
-const STEPS_PER_WITNESS: u64 = 8;
+/// Steps that looking for a witness or a reviewer among those of a policy counts as.
+const STEPS_PER_KEY: u64 = 8;
 
 /// The digests (`hashes.output`) a receipt or an approval must be over to count for this request at `now`, so that a store
 /// looks up no others.
@@ -48,10 +51,13 @@ pub fn outputs_wanted(policy: &ActionPolicy, request: &Request, now: &Timestamp)
 pub fn sought(policy: &ActionPolicy, request: &Request, now: &Timestamp) -> Sought {
     let (facts, budget) = (request.value_at(now.as_str()), Budget::new(MAX_DECISION_STEPS));
     let rules = policy.boundaries.iter().flat_map(|boundary| &boundary.require);
+    let roles = OnceCell::new();
     let sought = rules.filter_map(|rule| match &rule.demand {
         Demand::Receipt(rule) => {
             let Digests { output, specification } = digests(rule, &facts, &budget).ok()?;
-            Some(SoughtReceipt { demand: rule.demand.clone(), output: Some(output), specification })
+            let roles = || Arc::clone(roles.get_or_init(|| Arc::new(policy.roles.clone())));
+            let roles = rule.demand.judgment.as_ref().map(|_| roles());
+            Some(SoughtReceipt { demand: rule.demand.clone(), output: Some(output), specification, roles })
         }
         Demand::Fact(_) | Demand::Approval(_) | Demand::ToolCall(_) => None,
     });
@@ -65,13 +71,13 @@ pub(crate) struct Digests {
 }
 
 impl Digests {
-    fn wanted(&self) -> Wanted<'_> {
-        Wanted { output: Some(&self.output), specification: self.specification.as_deref() }
+    fn wanted<'w>(&'w self, roles: &'w Roles) -> Wanted<'w> {
+        Wanted { output: Some(&self.output), specification: self.specification.as_deref(), roles: Some(roles) }
     }
 
     /// The positions of the receipts that meet the rule, the newest first.
     pub(crate) fn candidates(&self, rule: &ReceiptRule, input: &Input<'_>) -> Vec<usize> {
-        rule.demand.candidates(&self.wanted(), input.evidence, &input.moment.now)
+        rule.demand.candidates(&self.wanted(&input.policy.roles), input.evidence, &input.moment.now)
     }
 }
 
@@ -108,13 +114,16 @@ pub(crate) fn assigned<'w>(
 
 /// The steps that reading every document once counts as.
 pub(crate) fn reading_steps(evidence: &Evidence) -> u64 {
-    let cosigned = evidence.documents().iter().filter_map(|fact| fact.logged.as_ref()).map(Logged::cosigned);
-    evidence.documents().len() as u64 * STEPS_PER_DOCUMENT + cosigned.sum::<usize>() as u64 * STEPS_PER_WITNESS
+    let keys = evidence.documents().iter().map(|fact| {
+        let reviewed = fact.votes.as_ref().map_or(0, |votes| votes.signers().count());
+        reviewed + fact.logged.as_ref().map_or(0, Logged::cosigned) + usize::from(fact.judgment.is_some())
+    });
+    evidence.documents().len() as u64 * STEPS_PER_DOCUMENT + keys.sum::<usize>() as u64 * STEPS_PER_KEY
 }
 
 /// The refused receipts, the nearest first. Approvals are not receipts.
 pub(crate) fn refused<'e>(rule: &ReceiptRule, digests: &Digests, input: &Input<'e>) -> Vec<(&'e ReceiptFact, Refusal)> {
-    let (wanted, now) = (digests.wanted(), &input.moment.now);
+    let (wanted, now) = (digests.wanted(&input.policy.roles), &input.moment.now);
     let receipts = input.evidence.documents().iter().filter(|fact| fact.approval.is_none());
     // A receipt that meets the rule and is not assigned to it is assigned to another rule.
     let refused = receipts.map(|fact| {

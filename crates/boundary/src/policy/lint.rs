@@ -117,7 +117,7 @@ fn of_boundary(policy: &ActionPolicy, boundary: &Boundary) -> Vec<Warning> {
             warnings.push(duplicate(&rule.at, &same.at));
         }
         match &rule.demand {
-            Demand::Receipt(receipt) => warnings.extend(of_receipt(&rule.at, receipt)),
+            Demand::Receipt(receipt) => warnings.extend(of_receipt(policy, &rule.at, receipt)),
             Demand::Approval(demand) => {
                 warnings.extend(of_approval(policy, &rule.at, demand));
                 warnings.extend(of_scopes(boundary, &rule.at, demand));
@@ -149,8 +149,13 @@ fn always_holds(demand: &Demand) -> bool {
     matches!(demand, Demand::Fact(condition) if condition.source().trim() == "true")
 }
 
-fn of_receipt(at: &str, rule: &ReceiptRule) -> Vec<Warning> {
+fn of_receipt(policy: &ActionPolicy, at: &str, rule: &ReceiptRule) -> Vec<Warning> {
     let mut warnings = Vec::new();
+    if let Some(demand) = rule.demand.judgment.as_ref().filter(|demand| demand.keys(&policy.roles).next().is_none()) {
+        let message =
+            format!("nobody can judge as `{}`: the policy lists no key that holds the role", shown(&demand.role));
+        warnings.push(Warning { is_error: true, ..warning(at, "role-of-nobody", message, LIST_REVIEWER) });
+    }
     if rule.demand.accepts == Accepts::AnySuite {
         let message = "a receipt of any suite counts, so the agent that asks for it can choose trivial tests";
         warnings.push(warning(at, "any-suite", message, "name the `suite`"));
@@ -180,6 +185,7 @@ fn of_receipt(at: &str, rule: &ReceiptRule) -> Vec<Warning> {
     warnings
 }
 
+const LIST_REVIEWER: &str = "list who holds it, with `proofmark reviewer add NAME --key KEY --role ROLE --policy FILE`";
 const STRENGTH_OF_ANY_SUITE: &str = "an agent that writes both the work and its tests can raise the strength with work that fails by itself when it is changed";
 
 fn of_what_it_says(at: &str, rule: &ReceiptRule) -> Vec<Warning> {
@@ -241,8 +247,7 @@ fn of_approval(policy: &ActionPolicy, at: &str, demand: &ApprovalDemand) -> Vec<
     match policy.roles.members(&demand.role).count() {
         0 => {
             let message = format!("nobody can approve as `{role}`: the policy lists nobody who holds the role");
-            let help = "list who holds it, with `proofmark reviewer add NAME --key KEY --role ROLE --policy FILE`";
-            warnings.push(Warning { is_error: true, ..warning(at, "role-of-nobody", message, help) });
+            warnings.push(Warning { is_error: true, ..warning(at, "role-of-nobody", message, LIST_REVIEWER) });
         }
         members if demand.distinct && members < demand.count => {
             let message = format!("the role `{role}` has fewer members than the rule asks approvals");

@@ -2,7 +2,9 @@
 
 use std::str::FromStr;
 
-use proofmark_evidence::{ApprovalFact, Comparison, Logged, ReceiptFact, ReceiptKind};
+use proofmark_evidence::{
+    ApprovalFact, Comparison, JudgmentFact, Logged, ReceiptFact, ReceiptKind, read_votes, votes_to_object,
+};
 use proofmark_receipt::{Json, Object, Sha256Digest, Trust, object};
 
 use crate::evidence::EvidenceItem;
@@ -111,6 +113,8 @@ fn fact_object(fact: &ReceiptFact) -> Object {
         "tests"?: digest(fact.tests),
         "tests_from"?: fact.tests_from.as_deref().filter(|_| work),
         "suite"?: digest(fact.suite),
+        "votes"?: fact.votes.as_ref().filter(|_| work).map(votes_to_object),
+        "judgment"?: fact.judgment.as_ref().filter(|_| work).map(JudgmentFact::to_object),
         "logged"?: fact.logged.as_ref().filter(|_| work).map(Logged::to_object),
         "approval"?: fact.approval.as_ref().map(approval_object),
         "vouched"?: (!work).then_some(fact.vouched),
@@ -125,11 +129,12 @@ fn approval_object(approval: &ApprovalFact) -> Object {
 }
 
 /// A member that may be absent. One that is there and malformed makes the whole document unreadable.
+fn read<T>(object: &Object, name: &str, read: impl FnOnce(&Json) -> Option<T>) -> Option<Option<T>> {
+    object.get(name).map_or(Some(None), |value| read(value).map(Some))
+}
+
 fn optional<T: FromStr>(object: &Object, name: &str) -> Option<Option<T>> {
-    match object.get(name) {
-        Some(value) => value.as_str()?.parse().ok().map(Some),
-        None => Some(None),
-    }
+    read(object, name, |value| value.as_str()?.parse().ok())
 }
 
 fn fact(object: &Object) -> Option<ReceiptFact> {
@@ -139,14 +144,10 @@ fn fact(object: &Object) -> Option<ReceiptFact> {
         Json::Null => None,
         signer => Some(signer.as_str()?.parse().ok()?),
     };
-    let approval = match object.get("approval") {
-        Some(approval) => Some(ApprovalFact::read(approval)?),
-        None => None,
-    };
-    let logged = match object.get("logged") {
-        Some(logged) => Some(Logged::read(logged)?),
-        None => None,
-    };
+    let approval = read(object, "approval", ApprovalFact::read)?;
+    let votes = read(object, "votes", read_votes)?;
+    let judgment = read(object, "judgment", JudgmentFact::read)?;
+    let logged = read(object, "logged", Logged::read)?;
     // An approval has no members about what was verified.
     let (kind, comparison) = match &approval {
         Some(_) => (Some(ReceiptKind::Approval), Some(Comparison::External)),
@@ -172,14 +173,13 @@ fn fact(object: &Object) -> Option<ReceiptFact> {
         signer,
         valid: flag("valid")?,
         trust: trust(text("trust")?)?,
+        votes,
+        judgment,
         logged,
         spent: flag("spent")?,
         spent_by: text("spent_by").map(str::to_owned),
         vouched: approval.is_some() && flag("vouched")?,
-        passkey: object
-            .get("passkey")
-            .map(|passkey| passkey.as_str()?.parse().ok())
-            .map_or(Some(None), |passkey| passkey.map(Some))?,
+        passkey: optional(object, "passkey")?,
         approval,
     })
 }

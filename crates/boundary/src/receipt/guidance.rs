@@ -44,22 +44,10 @@ fn default_step(finding: &RuleFinding) -> Object {
         (_, _) if finding.hard => {
             coded("report_to_operator", "Tell the operator that the policy or the request must be fixed.")
         }
-        (RuleKind::Require, Some(EvidenceItem::Document { role: None, refusal: Some(Refusal::NotLogged), .. })) => {
-            coded(
-                "prove_logged",
-                "Ask again with a proof that this receipt is in a log of the policy (`proofmark log prove ID`).",
-            )
-        }
-        (RuleKind::Require, Some(EvidenceItem::Document { role: None, refusal: Some(Refusal::NotWitnessed), .. })) => {
-            coded(
-                "prove_logged",
-                "Ask again with a newer proof of this receipt, after more witnesses have cosigned its log.",
-            )
-        }
         (
             RuleKind::Require,
             Some(EvidenceItem::Document { role: None, .. } | EvidenceItem::NoDocument { role: None, .. }),
-        ) => coded("verify_output", "Have exactly these bytes verified, then ask again with the receipt."),
+        ) => receipt_step(first),
         (
             RuleKind::Require,
             Some(EvidenceItem::Document { role: Some(role), .. } | EvidenceItem::NoDocument { role: Some(role), .. }),
@@ -93,6 +81,34 @@ fn default_step(finding: &RuleFinding) -> Object {
         (RuleKind::Require | RuleKind::Deny | RuleKind::Warn, _) => {
             coded("go_on_without", "Pursue the same goal without this action.")
         }
+    }
+}
+
+/// What to do where no receipt meets a rule, by the one that is nearest to it.
+fn receipt_step(nearest: Option<&EvidenceItem>) -> Object {
+    let refusal = match nearest {
+        Some(EvidenceItem::Document { refusal, .. }) => *refusal,
+        _ => None,
+    };
+    match refusal {
+        Some(Refusal::NotLogged) => coded(
+            "prove_logged",
+            "Ask again with a proof that this receipt is in a log of the policy (`proofmark log prove ID`).",
+        ),
+        Some(Refusal::NotWitnessed) => coded(
+            "prove_logged",
+            "Ask again with a newer proof of this receipt, after more witnesses have cosigned its log.",
+        ),
+        Some(Refusal::NotCounted) => coded(
+            "present_reviews",
+            "Ask again with the receipts of all reviews beside the receipt of the quorum: the whole file that `proofmark quorum` prints.",
+        ),
+        Some(Refusal::QuorumNotMet | Refusal::QuorumIncomplete) => coded(
+            "ask_reviewers",
+            "Have more of the operators that the policy lists review exactly these bytes, collect their receipts with `proofmark quorum`, \
+             then ask again with the file that it prints.",
+        ),
+        _ => coded("verify_output", "Have exactly these bytes verified, then ask again with the receipt."),
     }
 }
 

@@ -26,6 +26,7 @@ mod properties;
 mod reference;
 mod results;
 mod resume;
+mod reviewed;
 mod rules;
 mod shared;
 mod suggest;

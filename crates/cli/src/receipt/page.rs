@@ -34,6 +34,7 @@ impl Page<'_> {
             Some(ReceiptKind::StepAcceptance) => "acceptance of a workflow step",
             Some(ReceiptKind::Approval) => "approval of an action",
             Some(ReceiptKind::Quorum) => "verdict of several verifiers",
+            Some(ReceiptKind::Judgment) => "judgment of a person",
             None => "receipt of an unknown kind",
         };
         let summary = group.summary.clone().unwrap_or_default();

@@ -108,6 +108,7 @@ impl Tiers {
             of,
             at_least: *at_least,
             complete: *complete,
+            dated: QuorumDemand::ANY_TIME,
         });
         let now = now();
         let count = |(label, receipt): (String, Receipt)| {

@@ -95,10 +95,10 @@ impl Accept {
         let trace = self.trace(config)?;
         let context = self.context.as_deref().map(document::context).transpose()?;
         let evidence = self.presenting.read(&self.store, config)?;
-        if let Some(proof) = evidence.proof() {
+        if let (Some(proof), None) = (evidence.proof(), &workflow.log_policy) {
             return Err(with_help(
-                format!("use the proof `{proof}`: no contract asks that a receipt is in a log"),
-                "leave it out, or ask for it with `logged` in an action policy",
+                format!("use the proof `{proof}`: the workflow does not say which logs count"),
+                "do not present it, or write `logPolicy` in the workflow and `logged: true` in a rule about receipts",
             ));
         }
         // After the documents are read: key and store are created on first use, and an invalid document creates none.

@@ -6,9 +6,10 @@
 //! many rules as possible have one ([`assign()`]); only what is assigned is spent.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use proofmark_evidence::{
-    Accepts, Comparison, Evidence, EvidenceStatus, ReceiptFact, ReceiptKind, Refusal, SignerDemand, Sought,
+    Accepts, Comparison, Evidence, EvidenceStatus, ReceiptFact, ReceiptKind, Refusal, Roles, SignerDemand, Sought,
     SoughtReceipt, Spend, Wanted, assign, nearest,
 };
 use proofmark_predicate::Value;
@@ -21,6 +22,8 @@ use crate::workflow::{Binding, ReceiptRule};
 /// A rule and the receipts that meet it.
 struct RuleCandidates<'r> {
     rule: &'r ReceiptRule,
+    /// Whose judgments count.
+    roles: &'r Roles,
     /// The digest of the bytes it is about, if it binds any.
     bound: Result<Option<String>, MissingFact>,
     /// Positions among the presented documents, the newest first.
@@ -29,12 +32,12 @@ struct RuleCandidates<'r> {
 
 /// Judges the rules in their order, and returns what they use up.
 pub(super) fn judge_all(
-    rules: &[ReceiptRule],
+    (rules, roles): (&[ReceiptRule], &Roles),
     presented: &Evidence,
     facts: &Facts<'_>,
     now: &Timestamp,
 ) -> (Vec<RuleResult>, Vec<Spend>) {
-    let rules: Vec<_> = rules.iter().map(|rule| find_candidates(rule, presented, facts, now)).collect();
+    let rules: Vec<_> = rules.iter().map(|rule| find_candidates((rule, roles), presented, facts, now)).collect();
     let exclusive: Vec<_> = rules.iter().filter(|found| found.rule.demand.single_use).collect();
     let candidates: Vec<_> = exclusive.iter().map(|found| found.candidates.clone()).collect();
     let mut assigned = assign(&candidates).into_iter();
@@ -59,31 +62,35 @@ pub(super) fn outputs_wanted(rules: &[ReceiptRule], facts: &Facts<'_>) -> BTreeS
 }
 
 /// What the receipts over those digests are looked up for.
-pub(super) fn sought(rules: &[ReceiptRule], facts: &Facts<'_>) -> Sought {
+pub(super) fn sought(rules: &[ReceiptRule], roles: &Roles, facts: &Facts<'_>) -> Sought {
+    let roles = Arc::new(roles.clone());
     let of = |rule: &ReceiptRule| {
         let specification = rule.specification.map(|digest| digest.to_string());
-        Some(SoughtReceipt { demand: rule.demand.clone(), output: bound_to(rule, facts).ok()?, specification })
+        let output = bound_to(rule, facts).ok()?;
+        Some(SoughtReceipt { demand: rule.demand.clone(), output, specification, roles: Some(Arc::clone(&roles)) })
     };
     rules.iter().filter_map(of).collect()
 }
 
 fn find_candidates<'r>(
-    rule: &'r ReceiptRule,
+    (rule, roles): (&'r ReceiptRule, &'r Roles),
     presented: &Evidence,
     facts: &Facts<'_>,
     now: &Timestamp,
 ) -> RuleCandidates<'r> {
-    let bound = bound_to(rule, facts);
-    let candidates = match &bound {
-        Ok(output) => with_wanted(rule, output.as_deref(), |wanted| rule.demand.candidates(wanted, presented, now)),
-        Err(_) => Vec::new(),
-    };
-    RuleCandidates { rule, bound, candidates }
+    let mut found = RuleCandidates { rule, roles, bound: bound_to(rule, facts), candidates: Vec::new() };
+    if let Ok(output) = &found.bound {
+        found.candidates =
+            found.with_wanted(output.as_deref(), |wanted| rule.demand.candidates(wanted, presented, now));
+    }
+    found
 }
 
-fn with_wanted<T>(rule: &ReceiptRule, output: Option<&str>, ask: impl FnOnce(&Wanted<'_>) -> T) -> T {
-    let specification = rule.specification.map(|digest| digest.to_string());
-    ask(&Wanted { output, specification: specification.as_deref() })
+impl RuleCandidates<'_> {
+    fn with_wanted<T>(&self, output: Option<&str>, ask: impl FnOnce(&Wanted<'_>) -> T) -> T {
+        let specification = self.rule.specification.map(|digest| digest.to_string());
+        ask(&Wanted { output, specification: specification.as_deref(), roles: Some(self.roles) })
+    }
 }
 
 fn judge(found: &RuleCandidates<'_>, used: Option<&ReceiptFact>, presented: &Evidence, now: &Timestamp) -> RuleResult {
@@ -111,7 +118,7 @@ fn judge(found: &RuleCandidates<'_>, used: Option<&ReceiptFact>, presented: &Evi
         return result(RuleOutcome::Met, worth(rule, fact), receipt, Vec::new());
     }
     let missing = vec![MissingFact::new("receipts".to_owned(), "include none that this rule accepts")];
-    let refusal = |fact| with_wanted(rule, bound, |wanted| rule.demand.meets(wanted, fact, now)).err();
+    let refusal = |fact| found.with_wanted(bound, |wanted| rule.demand.meets(wanted, fact, now)).err();
     // A receipt that meets the rule and is not used here was assigned to another rule.
     let judged = presented.documents().iter().map(|fact| (fact, refusal(fact).or(Some(Refusal::UsedByAnotherRule))));
     let refused = nearest(judged.collect());
@@ -127,10 +134,8 @@ fn judge(found: &RuleCandidates<'_>, used: Option<&ReceiptFact>, presented: &Evi
 /// What a receipt that meets the rule is worth. Anyone can sign, so where the rule accepts any signer a receipt is only
 /// the agent's word, unless the caller trusts its signer.
 fn worth(rule: &ReceiptRule, fact: &ReceiptFact) -> EvidenceStatus {
-    match rule.demand.signer {
-        SignerDemand::Any if fact.trust != Trust::Trusted => EvidenceStatus::SelfReported,
-        SignerDemand::Any | SignerDemand::Trusted | SignerDemand::Keys(_) => EvidenceStatus::Verified,
-    }
+    let is_own_word = rule.demand.is_of_anybody() && fact.trust != Trust::Trusted;
+    if is_own_word { EvidenceStatus::SelfReported } else { EvidenceStatus::Verified }
 }
 
 /// The digest of the bytes the receipt must be about, if the rule binds any.
@@ -196,6 +201,7 @@ fn describe(rule: &ReceiptRule) -> String {
     }
     match &demand.signer {
         SignerDemand::Trusted => words.push("signer trusted".to_owned()),
+        SignerDemand::Any if !demand.is_of_anybody() => {}
         SignerDemand::Any => words.push("signer any".to_owned()),
         SignerDemand::Keys(keys) => {
             let keys: Vec<_> = keys.iter().map(ToString::to_string).collect();
@@ -205,6 +211,9 @@ fn describe(rule: &ReceiptRule) -> String {
     if let Some(age) = demand.max_age_millis {
         words.push(format!("at most {age} ms old"));
     }
+    words.extend(demand.quorum.as_ref().map(ToString::to_string));
+    words.extend(demand.judgment.as_ref().map(ToString::to_string));
+    words.extend(demand.logged.as_ref().map(ToString::to_string));
     if demand.single_use {
         words.push("not used before".to_owned());
     }

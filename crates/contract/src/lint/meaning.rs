@@ -1,6 +1,6 @@
 //! Rules of a step that prove less than they seem to.
 
-use proofmark_evidence::{Condition, Path, SignerDemand, Use, doubts};
+use proofmark_evidence::{Condition, Path, Use, doubts};
 use proofmark_predicate::meaning::{Claim, is_possible};
 use proofmark_predicate::tree::Expression;
 use proofmark_receipt::document::{nearest, shown};
@@ -158,7 +158,7 @@ fn of_receipt(verification: &Verification, rule: &ReceiptRule, at: &str) -> Vec<
     let mut warn = |code, field: &str, message: String, help: &str| {
         findings.push(Finding::warning(code, format!("{at}.{field}"), message, help));
     };
-    if rule.demand.signer == SignerDemand::Any {
+    if rule.demand.is_of_anybody() {
         let message = "a receipt that the agent signed itself counts".to_owned();
         warn("any-signer", "signer", message, "leave `signer` out: it is then `trusted`");
     }

@@ -1,6 +1,6 @@
 //! Whether a step does what is demanded of it.
 
-use proofmark_evidence::{Accepts, EvidenceStatus, SignerDemand};
+use proofmark_evidence::{Accepts, EvidenceStatus};
 use proofmark_receipt::Verdict;
 use proofmark_receipt::glob;
 
@@ -125,7 +125,7 @@ fn evidence_violations(step: &Step, verification: &Verification, demands: &Deman
     // A receipt of any suite proves only what the agent chose to have proven, and one of any signer only what it signed.
     let is_proven = verification.receipts.iter().any(|rule| {
         let demand = &rule.demand;
-        let of_somebody = demand.signer != SignerDemand::Any && demand.verdict == Verdict::Pass;
+        let of_somebody = !demand.is_of_anybody() && demand.verdict == Verdict::Pass;
         demand.accepts != Accepts::AnySuite && of_somebody
     });
     if demands.receipts && !is_proven {

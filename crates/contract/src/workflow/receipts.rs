@@ -1,6 +1,6 @@
 //! Rules about receipts.
 
-use proofmark_evidence::{Path, ReceiptDemand};
+use proofmark_evidence::{LogPolicy, Path, ReceiptDemand};
 use proofmark_receipt::Sha256Digest;
 use proofmark_receipt::document::{Cause, DocumentError, Field, shown};
 
@@ -27,12 +27,16 @@ pub enum Binding {
 }
 
 impl ReceiptRule {
-    pub(super) fn read(field: &Field<'_>, names: &mut RuleIds) -> Result<Self, DocumentError> {
+    pub(super) fn read(
+        field: &Field<'_>,
+        logs: Option<&LogPolicy>,
+        names: &mut RuleIds,
+    ) -> Result<Self, DocumentError> {
         let fields = field.fields()?;
         fields.only(vocabulary::RECEIPT)?;
         Ok(Self {
             id: names.take(&fields, "receipt")?,
-            demand: ReceiptDemand::read(&fields)?,
+            demand: ReceiptDemand::read(&fields, logs)?,
             output: fields.get("output").map(|field| read_binding(&field)).transpose()?,
             specification: fields.get("specification").map(|field| read_specification(&field)).transpose()?,
             reject_message: read_message(&fields)?,

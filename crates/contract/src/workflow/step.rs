@@ -1,8 +1,8 @@
 //! One step of a workflow.
 
-use proofmark_predicate::Schema;
 use proofmark_receipt::document::{DocumentError, Field};
 
+use super::Known;
 use super::failure::OnFailure;
 use super::next::Next;
 use super::verification::Verification;
@@ -27,7 +27,7 @@ pub struct Step {
 }
 
 impl Step {
-    pub(super) fn read(field: &Field<'_>, facts: &Schema) -> Result<Self, DocumentError> {
+    pub(super) fn read(field: &Field<'_>, known: Known<'_>) -> Result<Self, DocumentError> {
         let fields = field.fields()?;
         fields.only(vocabulary::STEP)?;
         if let Some(field) = fields.get("description") {
@@ -39,9 +39,9 @@ impl Step {
             class: fields.get("class").map(|field| Class::read(&field)).transpose()?,
             prompt: fields.get("prompt").map(|field| field.text().map(str::to_owned)).transpose()?,
             outputs: fields.get("outputs").map_or(Ok(Vec::new()), |field| read::names(&field))?,
-            verification: fields.get("verification").map(|field| Verification::read(&field, facts)).transpose()?,
+            verification: fields.get("verification").map(|field| Verification::read(&field, known)).transpose()?,
             on_failure: fields.get("onFailure").map(|field| OnFailure::read(&field)).transpose()?,
-            next: Next::read(&fields, facts)?,
+            next: Next::read(&fields, known.facts)?,
         })
     }
 }

@@ -5,6 +5,7 @@ use proofmark_predicate::{FieldType, Schema};
 use proofmark_receipt::Json;
 use proofmark_receipt::document::{Cause, DocumentError, Field};
 
+use super::Known;
 use super::approvals::ApprovalRule;
 use super::calls::ToolRule;
 use super::receipts::ReceiptRule;
@@ -71,7 +72,7 @@ impl Verification {
         self.evidence.len() + self.tool_calls.len() + self.receipts.len() + self.approvals.len()
     }
 
-    pub(super) fn read(field: &Field<'_>, facts: &Schema) -> Result<Self, DocumentError> {
+    pub(super) fn read(field: &Field<'_>, Known { facts, logs }: Known<'_>) -> Result<Self, DocumentError> {
         let fields = field.fields()?;
         fields.only(vocabulary::VERIFICATION)?;
         let facts_and_value = with(facts, "value", FieldType::Any);
@@ -92,7 +93,7 @@ impl Verification {
             tool_calls: list(&fields, "toolCalls", LIMIT, |item| {
                 ToolRule::read(item, facts, &facts_and_value, &mut names)
             })?,
-            receipts: list(&fields, "receipts", LIMIT, |item| ReceiptRule::read(item, &mut names))?,
+            receipts: list(&fields, "receipts", LIMIT, |item| ReceiptRule::read(item, logs, &mut names))?,
             approvals: list(&fields, "approvals", LIMIT_OF_APPROVALS, |item| ApprovalRule::read(item, &mut names))?,
             no_other_mutations: fields.get("noOtherMutations").map(|field| field.boolean()).transpose()?,
             document: field.json.clone(),

@@ -11,6 +11,7 @@ mod markdown;
 mod policies;
 mod reading;
 mod responses;
+mod reviewed;
 mod rules;
 mod schemas;
 mod states;

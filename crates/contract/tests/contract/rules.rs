@@ -242,7 +242,6 @@ fn receipt_rules() {
         (full.to_owned(), changed(|fact| fact.kind = None), Unmet),
         (any("kind: step_acceptance"), vec![good.clone()], Unmet),
         (any("kind: step_acceptance"), changed(|fact| fact.kind = Some(ReceiptKind::StepAcceptance)), Met),
-        (any("kind: quorum"), changed(|fact| fact.kind = Some(ReceiptKind::Quorum)), Met),
         // What was compared in the submission's process counts only where the rule says so.
         (full.to_owned(), changed(|fact| fact.comparison = Some(Comparison::InProcess)), Unmet),
         (any("comparison: in_process"), changed(|fact| fact.comparison = Some(Comparison::InProcess)), Met),

@@ -34,7 +34,7 @@ proptest! {
             .map(|(operator, seed)| format!("reviewer op-{operator} {}\n", key(seed).signer())).collect();
         let absent = format!("reviewer op-3 {}\n", key(99).signer());
         let of = Reviewers::parse((lines + &absent).as_bytes()).unwrap();
-        let demand = QuorumDemand { of: &of, at_least: NonZeroUsize::new(at_least).unwrap(), complete };
+        let demand = QuorumDemand { of: &of, at_least: NonZeroUsize::new(at_least).unwrap(), complete, dated: QuorumDemand::ANY_TIME };
         let recount = recount(&receipt, &members, Some(&demand), &minutes(2));
         prop_assert_eq!(recount.answer, Answer::Valid);
         let counted = (1..4).filter(|operator| agreeing.iter().any(|place| operators[*place] == *operator)).count();

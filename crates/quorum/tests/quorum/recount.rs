@@ -20,7 +20,8 @@ fn file(operators: &[(&str, &[u8])]) -> Reviewers {
 }
 
 fn demanded(receipt: &Receipt, members: &[Receipt], of: &Reviewers, at_least: usize, complete: bool) -> Recount {
-    let demand = QuorumDemand { of, at_least: NonZeroUsize::new(at_least).unwrap(), complete };
+    let demand =
+        QuorumDemand { of, at_least: NonZeroUsize::new(at_least).unwrap(), complete, dated: QuorumDemand::ANY_TIME };
     recount(receipt, members, Some(&demand), &minutes(2))
 }
 
@@ -240,7 +241,12 @@ fn an_expired_judgment_does_not_count_for_a_demand() {
     let members = [judgment("a", 11, None), judgment("b", 12, Some(minutes(60)))];
     let receipt = signed(&members, 2, AgreeOn::Verdict);
     let of = file(&[("a", &[11]), ("b", &[12])]);
-    let demand = QuorumDemand { of: &of, at_least: NonZeroUsize::new(2).unwrap(), complete: true };
+    let demand = QuorumDemand {
+        of: &of,
+        at_least: NonZeroUsize::new(2).unwrap(),
+        complete: true,
+        dated: QuorumDemand::ANY_TIME,
+    };
     assert_eq!(recount(&receipt, &members, Some(&demand), &minutes(59)).quorum, QuorumStatus::Met);
     let later = recount(&receipt, &members, Some(&demand), &minutes(60));
     assert_eq!((told(&later), later.answer), (("valid", "not_met", "quorum_not_met"), Answer::Valid));

@@ -135,7 +135,8 @@ fn unused_roles(policy: &ActionPolicy) -> Vec<Warning> {
     for boundary in &policy.boundaries {
         asked.extend(boundary.require.iter().filter_map(|rule| match &rule.demand {
             Demand::Approval(demand) => Some(demand.role.as_str()),
-            Demand::Fact(_) | Demand::Receipt(_) | Demand::ToolCall(_) => None,
+            Demand::Receipt(rule) => rule.demand.judgment.as_ref().map(|demand| demand.role.as_str()),
+            Demand::Fact(_) | Demand::ToolCall(_) => None,
         }));
         asked.extend(boundary.deny.iter().filter_map(|rule| rule.unless.as_ref()).map(|demand| demand.role.as_str()));
     }
@@ -146,7 +147,7 @@ fn unused_roles(policy: &ActionPolicy) -> Vec<Warning> {
         .enumerate()
         .filter(|(_, reviewer)| !reviewer.roles.iter().any(|role| asked.contains(&role.as_str())));
     let warned = idle.map(|(index, reviewer)| {
-        let message = format!("no rule asks for an approval in a role of `{}`", shown(&reviewer.name));
+        let message = format!("no rule asks for an approval or a judgment in a role of `{}`", shown(&reviewer.name));
         warning(&format!("reviewers[{index}]"), "unused-role", message, "correct the role, or remove the reviewer")
     });
     warned.collect()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proofmark_evidence::{
-    ApprovalDemand, Condition, LogPolicy, LoggedDemand, ProvenanceDemand, ReceiptDemand, SignerDemand, TextExpression,
+    ApprovalDemand, Condition, LogPolicy, ProvenanceDemand, ReceiptDemand, SignerDemand, TextExpression,
 };
 use proofmark_predicate::Schema;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields};
@@ -101,11 +101,10 @@ impl Reader<'_> {
 
     fn receipt(&self, field: &Field<'_>) -> Result<ReceiptRule, ActionPolicyError> {
         let fields = field.fields()?;
-        fields.only(&[&["output", "specification"], &ReceiptDemand::FIELDS[..], &LoggedDemand::FIELDS[..]].concat())?;
+        fields.only(&[&["output", "specification"], &ReceiptDemand::FIELDS[..]].concat())?;
         let help = "say which bytes it has to be over, as in `sha256(action.args.patch)`";
         let output = TextExpression::read(&fields.need("output", help)?, self.schema)?;
-        let logged = LoggedDemand::read(&fields, self.log_policy)?;
-        let demand = ReceiptDemand { logged, ..ReceiptDemand::read(&fields)? };
+        let demand = ReceiptDemand::read(&fields, self.log_policy)?;
         // The shared reader knows `any`, but here the agent itself could be the signer.
         if let (SignerDemand::Any, Some(field)) = (&demand.signer, fields.get("signer")) {
             let message = "anyone can sign a receipt";

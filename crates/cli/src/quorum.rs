@@ -4,12 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use proofmark_quorum::{AgreeOn, Bundle, Challenge, Composition, Member};
-use proofmark_receipt::Task;
+use proofmark_quorum::{AgreeOn, Challenge};
 use proofmark_store::Tenant;
-use proofmark_verifier::{Destination, Issuer, Presented, VERIFIER, now, receipt_id};
+use proofmark_verifier::{CollectError, Collecting, Destination, Issuer, Presented};
 
 use crate::config::Config;
 use crate::error::CommandError;
@@ -61,27 +59,17 @@ impl Quorum {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
         let folders: [&Path; 1] = [&self.receipts];
         let reviews = Presented { folders: &folders, ..Presented::default() }.read()?.receipts;
-        let members: Vec<Member<'_>> = reviews.iter().map(|receipt| Member { receipt, head: None }).collect();
         let agree_on = match self.agree_on {
             AgreeOnName::Verdict => AgreeOn::Verdict,
             AgreeOnName::Outcomes => AgreeOn::Outcomes,
         };
-        let composition =
-            Composition { members: &members, threshold: self.threshold, agree_on, challenge: self.challenge };
-        let draft = composition.draft(receipt_id()?, now());
-        let mut draft = draft.map_err(|error| CommandError::new(error.to_string(), error.help()))?;
-        draft.task = self.task.map(|task_id| Task { task_id: Some(task_id), ..Task::default() });
-        draft.metadata.insert("verifier", VERIFIER);
-        let key = self.signing.key(config)?;
-        let store = Arc::new(self.store.open(config)?);
-        let to = Destination::of(&Tenant::LOCAL);
-        let receipt = Issuer::with(Arc::new(key), store).issue(draft, to)?.wait()?;
-        let exit = Exit::from(receipt.verdict());
-        // In the order in which the quorum lists them.
-        let listed = proofmark_quorum::Quorum::read(&receipt).map_err(|error| anyhow!("read the quorum: {error}"))?;
-        let find = |hash| reviews.iter().find(|review| review.hash() == hash).cloned();
-        let members = listed.reviews.iter().filter_map(|review| find(review.hash)).collect();
-        out::stdout().write_all(Bundle { receipt, members }.to_text().as_bytes())?;
-        Ok(exit)
+        let (threshold, challenge, task_id) = (self.threshold, self.challenge, self.task);
+        let collecting = Collecting { threshold, agree_on, challenge, task_id };
+        let failed = |error: CollectError| CommandError::new(error.to_string(), error.help());
+        let composed = collecting.compose(&reviews).map_err(failed)?;
+        let issuer = Issuer::with(Arc::new(self.signing.key(config)?), Arc::new(self.store.open(config)?));
+        let bundle = composed.issue(&issuer, Destination::of(&Tenant::LOCAL)).map_err(failed)?;
+        out::stdout().write_all(bundle.to_text().as_bytes())?;
+        Ok(Exit::from(bundle.receipt.verdict()))
     }
 }

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use proofmark_checks::{Caps, Checks, Format, Language, Request, RequestError};
+use proofmark_quorum::supersedes;
 use proofmark_receipt::{Draft, Receipt, ReceiptId, Sha256Digest, SignerId, SigningKey, Verdict};
 use proofmark_sandbox::{Host, SharedJob, Watch, Worker};
 use proofmark_store::{
@@ -247,7 +248,11 @@ impl Scheduler {
         if let Some(older) = &job.work.supersedes
             && draft.verdict != Verdict::Error
         {
-            draft.metadata.insert("supersedes", older.to_string());
+            // By its hash: an id alone pins nothing. One that is not stored any more is superseded by nothing that a reader could check.
+            let stored = self.store.of(&job.work.tenant).job_receipt(older).map_err(|error| error.to_string())?;
+            if let Some(stored) = stored {
+                supersedes::write(&stored.receipt, &mut draft.metadata);
+            }
         }
         Ok(draft)
     }

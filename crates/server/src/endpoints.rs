@@ -8,16 +8,17 @@ use crate::health::{Index, Status};
 use crate::keys::Role;
 use crate::opaque::{
     Acceptance, AcpJob, AnyReceipt, Attempt, Checked, DecisionReceipt, DecisionRequest, Description, EventBatch,
-    Excerpt, ExecutionReport, Jwks, PresentedReceipt, Receipt, ReceiptsToStore, Request, ReviewRequest,
+    Excerpt, ExecutionReport, Jwks, PresentedReceipt, Receipt, ReceiptsToStore, Request, ReviewRequest, Reviews,
     RevocationRequest, SchemaRequest, SessionRequest, StatementRequest, Terms, WireDecision, WireRequest,
 };
+use crate::quorums::Collected;
 use crate::receipts::{ChainPage, ReceiptPage, ReceivedAnswer, Rechecked, Redeemed, Stats};
 use crate::runtime::{EventsAccepted, Probed, Reported};
 use crate::steps::StepRun;
 use crate::transparency::answers as log;
 use crate::verifications::Job;
 use crate::{
-    acp, clawbizarre, decisions, docs, health, mcp, metrics, openapi, receipts, runtime, steps, verifications,
+    acp, clawbizarre, decisions, docs, health, mcp, metrics, openapi, quorums, receipts, runtime, steps, verifications,
 };
 
 const ANY_ROLE: Option<Role> = None;
@@ -225,6 +226,15 @@ fn receipt_endpoints() -> Vec<Endpoint> {
             .named(202, "Job")
             .not_found()
             .conflict()
+            .unprocessable(),
+        blocking(Post, "/v1/quorums", AGENT, quorums::collect)
+            .operation("collectReviews", "receipts", "Collect stored reviews of the same work in one receipt of tier 2")
+            .description(
+                "The receipt is signed by this server, whose word counts for nothing: every reader counts the reviews again, by the \
+                 reader's own list of reviewers.",
+            )
+            .body::<Reviews>()
+            .ok::<Collected>("The receipt of the quorum, and its members")
             .unprocessable(),
         blocking(Get, "/v1/stats", ANY_ROLE, receipts::stats)
             .operation("stats", "receipts", "Count receipts by verdict: of a chain, of a signer, or all")

@@ -51,6 +51,7 @@ pub mod problem;
 mod proofs_body;
 mod proxies;
 mod proxy_header;
+mod quorums;
 mod rate;
 mod reach;
 mod readiness;

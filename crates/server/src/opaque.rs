@@ -22,7 +22,7 @@ macro_rules! schemas {
 schemas! {
     Acceptance AcpJob AnyReceipt Anything Attempt ChainHead Checked DecisionReceipt DecisionRequest Description EventBatch
     Excerpt ExecutionReport FindingCode Hashes JobStateName Jwks MaybeObject Mode Next Outcome PasskeyStatement
-    PresentedReceipt Receipt ReceiptsToStore Request ReviewRequest StatementRequest ReviewVerdictName RevocationRequest SchemaRequest
+    PresentedReceipt Receipt ReceiptsToStore Request ReviewRequest Reviews StatementRequest ReviewVerdictName RevocationRequest SchemaRequest
     SessionRequest
     SignatureStatus StatusName StepState StoredTrust
     TaintLabel TaintRules Terms Time Trust Uuid VerdictName VerificationStatus WireDecision WireRequest

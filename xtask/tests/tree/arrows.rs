@@ -34,7 +34,7 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
             "session", "store",
         ],
     ),
-    ("jobs", &["receipt", "checks", "sandbox", "store", "verifier"]),
+    ("jobs", &["receipt", "checks", "quorum", "sandbox", "store", "verifier"]),
     (
         "decider",
         &[
@@ -58,7 +58,7 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
         "server",
         &[
             "boundary", "checks", "contract", "decider", "evidence", "guard", "interop", "jobs", "keys", "log",
-            "receipt", "sandbox", "store", "tlog", "verifier",
+            "quorum", "receipt", "sandbox", "store", "tlog", "verifier",
         ],
     ),
     (

@@ -158,11 +158,17 @@ fn another_kind_of_receipt_is_no_verification() {
 #[test]
 fn the_task_type_of_a_request_makes_no_receipt_something_else() {
     let (place, signer) = place();
-    for (word, kind) in [("step_acceptance", "step_acceptance"), ("quorum", "quorum"), ("approval", "verification")] {
+    let quorum = format!("quorum: {{of: \"reviewer a {signer}\\n\", at_least: 1}}");
+    for (word, rule) in [
+        ("step_acceptance", "kind: step_acceptance"),
+        ("quorum", &*quorum),
+        ("judgment", "judgment: {role: owner}"),
+        ("approval", "kind: verification"),
+    ] {
         let text =
             request("Sort", "[2, 1]").replace("\"description\"", &format!("\"task_type\":\"{word}\",\"description\""));
         assert_eq!(place.run(&["verify", &place.file("claims.json", text)]).code, 0);
-        let done = decide(&place, &signer, &format!("any_suite: true, kind: {kind}"));
+        let done = decide(&place, &signer, &format!("any_suite: true, {rule}"));
         assert!(done.code == 1 && done.stdout.contains("other_kind"), "{word}: {done:?}");
     }
 }

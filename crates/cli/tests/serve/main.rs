@@ -15,6 +15,7 @@ mod oidc;
 mod proofs;
 mod proxied;
 mod reload;
+mod reviews;
 mod rotation;
 mod secrets;
 mod server;

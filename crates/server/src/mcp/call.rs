@@ -18,11 +18,12 @@ use super::request::{Refusal, Request};
 use super::resource;
 use super::said::Says;
 use super::server::Server;
-use super::tools::{self, ACCEPT, DECIDE, VERIFY};
+use super::tools::{self, ACCEPT, COLLECT, DECIDE, VERIFY};
 use crate::attempt_body::{AttemptBody, AttemptBodyError};
 use crate::keys::Caller;
 use crate::problem::Problem;
 use crate::proofs_body::{self, ProofsBodyError};
+use crate::quorums::{self, ReviewsBody, ReviewsError};
 use crate::receipt_body::{ReceiptBody, ReceiptBodyError};
 use crate::services::Services;
 use crate::stop::MAX_ANSWER_TIME;
@@ -70,7 +71,7 @@ macro_rules! failures {
     )*};
 }
 
-failures! { AcceptError AttemptBodyError DecideError ProofsBodyError ReceiptBodyError StoreError }
+failures! { AcceptError AttemptBodyError DecideError ProofsBodyError ReceiptBodyError ReviewsError StoreError }
 
 /// Calls a tool. What is wrong with its arguments is an answer that the model can read.
 pub(super) async fn call(server: &Server, mut request: Request, says: &Says) -> Result<Object, Refusal> {
@@ -105,7 +106,7 @@ pub(super) async fn call(server: &Server, mut request: Request, says: &Says) -> 
 /// when it is there.
 fn ahead(name: &str) -> usize {
     match name {
-        DECIDE | ACCEPT => MAX_BYTES,
+        DECIDE | ACCEPT | COLLECT => MAX_BYTES,
         _ => 0,
     }
 }
@@ -246,6 +247,10 @@ fn answer(
             let request =
                 request.map_err(|error| Failure::new(format_args!("read the request: {error}"), error.help()))?;
             Ok(Answer::of(services.decide(caller, &request, &proofs, stop)?))
+        }
+        COLLECT => {
+            let bundle = services.collect(tenant, ReviewsBody::read(arguments).map_err(ReviewsError::from)?)?;
+            Ok(Answer::stored(Json::from(quorums::to_json(&bundle)).to_text(), &bundle.receipt))
         }
         "verify_receipt" => {
             let body = ReceiptBody::read(arguments)?;

@@ -13,6 +13,7 @@ const TOOLS: &str = include_str!("tools.json");
 /// The tool that verifies, by the name that the VRF specification gives it.
 pub(super) const VERIFY: &str = "cb_verify_work";
 pub(super) const ACCEPT: &str = "accept_step";
+pub(super) const COLLECT: &str = "collect_reviews";
 /// The tool that needs a policy.
 pub(super) const DECIDE: &str = "decide_action";
 

@@ -1,0 +1,160 @@
+//! Reviews of others, over HTTP and MCP: stored, collected in one receipt, and counted by a rule.
+
+use proofmark_receipt::{
+    Detail, Draft, Hashes, Json, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Status, Timestamp, Verdict,
+    object,
+};
+use proofmark_testing::Home;
+
+use crate::client::{DECISIONS, text};
+use crate::log::file;
+use crate::server::{Server, serve_by};
+use crate::shares::{mcp, session};
+
+const QUORUMS: &str = "POST /v1/quorums HTTP/1.1";
+const RECEIPTS: &str = "POST /v1/receipts HTTP/1.1";
+const WORK: &str = "the work";
+
+fn key(seed: u8) -> SigningKey {
+    SigningKey::from_seed([seed; 32])
+}
+
+/// A review of the work, as of now.
+fn review(seed: u8, status: Status) -> Receipt {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let draft = Draft {
+        receipt_id: ReceiptId::from_random_bytes([seed; 16]),
+        verified_at: Timestamp::from_unix_millis(i64::try_from(now.as_millis()).unwrap()),
+        tier: 0,
+        verdict: if status == Status::Pass { Verdict::Pass } else { Verdict::Fail },
+        task: None,
+        results: Results::from_details(vec![Detail::new("one", status)]),
+        hashes: Hashes {
+            specification: Sha256Digest::of(b"specification"),
+            output: Sha256Digest::of(WORK.as_bytes()),
+            tests: Some(Sha256Digest::of(b"tests")),
+        },
+        metadata: object! { "structural": true },
+    };
+    draft.sign(&key(seed)).unwrap()
+}
+
+fn json(text: &str) -> Json {
+    Json::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// The outcome of a decision, and the cause of its first reason.
+fn decided(server: &Server) -> (String, Option<String>) {
+    let action = object! { "tool": "publish", "class": "upload", "args": object! { "text": WORK } };
+    let (status, decision) = server.send(DECISIONS, &Json::from(object! { "action": action }).to_text());
+    assert_eq!(status, 200, "{decision}");
+    let decision = json(&decision);
+    let reasons = decision.as_object().unwrap().get("reasons").and_then(Json::as_array).unwrap();
+    let cause = reasons.first().and_then(|reason| reason.as_object()?.get("cause")?.as_str().map(str::to_owned));
+    (text(&decision, "outcome").to_owned(), cause)
+}
+
+/// The code of a problem.
+fn code(problem: &str) -> String {
+    text(json(problem).as_object().unwrap().get("error").unwrap(), "code").to_owned()
+}
+
+#[test]
+fn reviews_are_stored_collected_and_counted_again_by_a_rule() {
+    let home = Home::new();
+    let lines: String = [(11, "ann"), (12, "bob")]
+        .iter()
+        .map(|(seed, name)| format!("reviewer {name} {}\\n", key(*seed).signer()))
+        .collect();
+    let rule = format!(
+        "receipt: {{any_suite: true, output: 'sha256(action.args.text)', max_age: 1h, quorum: {{of: \"{lines}\", at_least: 2}}}}"
+    );
+    let policy =
+        format!("version: 1\nboundaries: [{{id: publish, match: {{tool: publish}}, require: [{{{rule}}}]}}]\n");
+    let server = Server::begin(serve_by(&file(&home, "reviewed.yaml", &policy), &home, &[]));
+    let reviews = [review(11, Status::Pass), review(12, Status::Pass), review(13, Status::Fail)];
+    let [ann, bob, eve] = reviews.each_ref().map(|review| review.receipt_id().to_string());
+    let blocked = |cause: &str| ("replan_required".to_owned(), Some(cause.to_owned()));
+    assert_eq!(decided(&server), blocked("absent"));
+    let ask = |reviews: &[&str], threshold: u64| {
+        let reviews: Vec<Json> = reviews.iter().map(|id| Json::from(*id)).collect();
+        server.send(QUORUMS, &Json::from(object! { "reviews": reviews, "threshold": threshold }).to_text())
+    };
+    let (status, problem) = ask(&[&ann, &bob], 2);
+    assert_eq!((status, code(&problem).as_str()), (422, "no_review"), "{problem}");
+    let brought: Vec<Json> = reviews.iter().map(|review| review.document().clone()).collect();
+    let (status, kept) = server.send(RECEIPTS, &Json::from(object! { "receipts": brought }).to_text());
+    assert!(status == 200 && kept.matches(r#""kept":true"#).count() == 3, "{kept}");
+    // Reviews alone are no quorum.
+    assert_eq!(decided(&server), blocked("other_kind"));
+    for (ids, threshold, refused) in
+        [(vec![&*ann], 1, "no_quorum"), (vec![&*ann, &bob, &eve], 1, "no_quorum"), (vec![&*ann, &ann], 2, "no_quorum")]
+    {
+        let (status, problem) = ask(&ids, threshold);
+        assert_eq!((status, code(&problem).as_str()), (422, refused), "{problem}");
+    }
+    for body in [
+        r#"{"reviews": [], "threshold": 2, "more": 1}"#.to_owned(),
+        r#"{"reviews": ["x"], "threshold": 2}"#.to_owned(),
+        format!(r#"{{"reviews": ["{ann}", "{bob}"], "threshold": 2, "agree_on": "all"}}"#),
+        format!(r#"{{"reviews": ["{ann}", "{bob}"], "threshold": 2, "challenge": "0"}}"#),
+        "[]".to_owned(),
+    ] {
+        assert_eq!(server.send(QUORUMS, &body).0, 400, "{body}");
+    }
+    // One that too few of the rule's reviewers agree in: not even looked for, as it claims no more.
+    let (status, few) = ask(&[&ann, &eve], 2);
+    assert_eq!(status, 200, "{few}");
+    assert_eq!(decided(&server).0, "replan_required");
+    let (status, collected) = ask(&[&ann, &bob, &eve], 2);
+    let collected = json(&collected);
+    let part = |name: &str| collected.as_object().unwrap().get(name).unwrap();
+    assert_eq!((status, text(part("receipt"), "verdict").as_str()), (200, "pass"));
+    assert_eq!(part("members").as_array().unwrap().len(), 3);
+    assert_eq!(decided(&server), ("allow".to_owned(), None));
+
+    // The same by MCP.
+    let begun = session(&server, "");
+    let call = |arguments: Json| {
+        let params = object! { "name": "collect_reviews", "arguments": arguments };
+        let call = object! { "jsonrpc": "2.0", "id": 1_u64, "method": "tools/call", "params": params };
+        mcp(&server, "", &format!("\r\n{begun}"), &Json::from(call).to_text()).1
+    };
+    let ids = |ids: &[&str]| ids.iter().map(|id| Json::from(*id)).collect::<Vec<_>>();
+    let signer = key(11).signer().to_string();
+    let with_signer = Json::from(object! { "receipt_id": &*ann, "signer": signer });
+    let reviews = vec![with_signer, Json::from(&*bob)];
+    let said = call(object! { "reviews": reviews, "threshold": 2_u64, "agree_on": "outcomes", "task_id": "t" }.into());
+    assert!(said.contains("proofmark-quorum/1") && !said.contains(r#""isError":true"#), "{said}");
+    let refused = call(object! { "reviews": ids(&[&ann]), "threshold": 2_u64 }.into());
+    assert!(refused.contains(r#""isError":true"#) && refused.contains("1 reviews, expected 2 to 64"), "{refused}");
+}
+
+#[test]
+fn a_quorum_that_a_stranger_brought_is_not_looked_for() {
+    let home = Home::new();
+    let lines: String = [(11, "ann"), (12, "bob")]
+        .iter()
+        .map(|(seed, name)| format!("reviewer {name} {}\\n", key(*seed).signer()))
+        .collect();
+    let rule = format!(
+        "receipt: {{any_suite: true, output: 'sha256(action.args.text)', max_age: 1h, quorum: {{of: \"{lines}\", at_least: 2}}}}"
+    );
+    let policy =
+        format!("version: 1\nboundaries: [{{id: publish, match: {{tool: publish}}, require: [{{{rule}}}]}}]\n");
+    let server = Server::begin(serve_by(&file(&home, "reviewed.yaml", &policy), &home, &[]));
+    let reviews = [review(11, Status::Pass), review(12, Status::Pass)];
+    let members: Vec<_> = reviews.iter().map(|receipt| proofmark_quorum::Member { receipt, head: None }).collect();
+    let composition = proofmark_quorum::Composition {
+        members: &members,
+        threshold: 2,
+        agree_on: proofmark_quorum::AgreeOn::Verdict,
+        challenge: None,
+    };
+    let id = ReceiptId::from_random_bytes([99; 16]);
+    let quorum = composition.draft(id, reviews[0].verified_at().clone()).unwrap().sign(&key(77)).unwrap();
+    let brought: Vec<Json> = reviews.iter().chain([&quorum]).map(|receipt| receipt.document().clone()).collect();
+    let (status, kept) = server.send(RECEIPTS, &Json::from(object! { "receipts": brought }).to_text());
+    assert!(status == 200 && kept.matches(r#""kept":true"#).count() == 3, "{kept}");
+    assert_eq!(decided(&server), ("replan_required".to_owned(), Some("not_counted".to_owned())));
+}

@@ -1,5 +1,7 @@
 //! `proofmark quorum`.
 
+mod peers;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,18 +19,22 @@ use crate::out;
 
 /// Collect reviews of the same work in one receipt of tier 2, which every reader counts again
 ///
-/// Reviews are receipts of several signers over the same specification and output. Prints the receipt of the quorum and then its members,
-/// one per line: they travel together. `proofmark receipt verify` counts them, by the reader's own file of reviewers.
+/// Reviews are receipts of several signers over the same specification and output: those of a folder, and those of servers that verify the
+/// work now. Prints the receipt of the quorum and then its members, one per line: they travel together. `proofmark receipt verify` counts
+/// them, by the reader's own file of reviewers.
 #[derive(Args)]
 #[command(after_help = "Examples:
   proofmark quorum --receipts reviews --threshold 2 > quorum.jsonl
   proofmark quorum --receipts reviews --threshold 2 --agree-on outcomes > quorum.jsonl
+  proofmark quorum --request request.json --peers http://127.0.0.1:8700 --receipts reviews --threshold 2 > quorum.jsonl
 
 Exit codes: 0 pass; 1 fail; 2 too few reviews agree, or they cannot be collected.")]
 pub(crate) struct Quorum {
     /// The folder of the reviews: `.json` with one receipt, `.jsonl` with one per line
-    #[arg(long, value_name = "DIR")]
-    receipts: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "peers")]
+    receipts: Option<PathBuf>,
+    #[command(flatten)]
+    asked: peers::Asked,
     /// How many of them have to agree: more than half
     #[arg(long, value_name = "K")]
     threshold: usize,
@@ -36,7 +42,7 @@ pub(crate) struct Quorum {
     #[arg(long, value_enum, default_value = "verdict", value_name = "HOW")]
     agree_on: AgreeOnName,
     /// The 64 hex digits that every reviewer was given and has repeated, so that no review is older than these
-    #[arg(long, value_name = "HEX")]
+    #[arg(long, value_name = "HEX", conflicts_with = "peers")]
     challenge: Option<Challenge>,
     /// The id of the task, in the client's system
     #[arg(long, value_name = "ID")]
@@ -57,8 +63,9 @@ enum AgreeOnName {
 
 impl Quorum {
     pub(crate) fn run(self, config: &Config) -> anyhow::Result<Exit> {
-        let folders: [&Path; 1] = [&self.receipts];
-        let reviews = Presented { folders: &folders, ..Presented::default() }.read()?.receipts;
+        let folders: Vec<&Path> = self.receipts.iter().map(PathBuf::as_path).collect();
+        let mut reviews = Presented { folders: &folders, ..Presented::default() }.read()?.receipts;
+        reviews.extend(self.asked.receipts()?);
         let agree_on = match self.agree_on {
             AgreeOnName::Verdict => AgreeOn::Verdict,
             AgreeOnName::Outcomes => AgreeOn::Outcomes,

@@ -10,8 +10,9 @@
 //! | [`endpoint`], [`state`], [`context`], [`body`] | one request, from its head to what a handler is given |
 //! | [`reply`], [`problem`], [`observe`] | its answer, and what the log and the figures say of it |
 //! | `endpoints`, `operation`, `openapi`, `opaque`, `docs` | the table of endpoints, and its description |
-//! | `decisions`, `deciding`, `runtime`, `receipts`, `verifications`, `submit`, `steps`, `acp`, `clawbizarre`, `health`, `metrics` (with `figures`) | the handlers, and the bodies they read (`attempt_body`, `receipt_body`) |
+//! | `decisions`, `deciding`, `runtime`, `receipts`, `quorums`, `verifications`, `submit`, `steps`, `acp`, `clawbizarre`, `health`, `metrics` (with `figures`) | the handlers, and the bodies they read (`attempt_body`, `receipt_body`) |
 //! | `transparency` | the files of the log, proofs, the task that signs checkpoints, and a witness as a server of its own |
+//! | `peers` | other servers that verify the same work |
 //! | `mcp` | the same over the Model Context Protocol |
 //! | `services` | what HTTP and MCP share: the decider, verifications, acceptances |
 //! | `reload`, `replace`, `logging`, `work` | files that are read again, the log, and a process that only runs jobs |
@@ -46,6 +47,7 @@ pub mod origin;
 mod outgoing;
 mod peer;
 mod peer_address;
+mod peers;
 mod pool;
 pub mod problem;
 mod proofs_body;
@@ -90,6 +92,7 @@ pub use mcp::serve_stdio;
 pub use oidc::{ClaimMap, IssuerError, IssuerUrl, IssuerUrlError, Oidc, TokenInUse};
 pub use openapi::DescriptionError;
 pub use peer_address::PeerAddress;
+pub use peers::{Peer, PeerAddressError, PeerError, Peers};
 pub use proxies::{Network, NetworkError};
 pub use proxy_header::{ProxyHeader, ProxyHeaderError};
 pub use reach::{OwnFiles, is_own};

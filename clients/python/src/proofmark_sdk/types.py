@@ -304,6 +304,8 @@ class _AttemptMore(TypedDict, total=False):
     trace: Any
     context: dict[str, Any]
     receipts: list[dict[str, Any] | str]
+    proofs: list[str]
+    """Proof files of a transparency log, with a receipt in each. Only a server takes them."""
 
 
 class Attempt(_AttemptMore):

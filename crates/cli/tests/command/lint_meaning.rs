@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use proofmark_receipt::Json;
+use proofmark_receipt::{Json, SigningKey};
 
 use crate::run::{Place, project_file};
 
@@ -62,10 +62,12 @@ fn the_examples_have_no_findings() {
             if is_one {
                 let digest = format!("sha256:{}", "5".repeat(64));
                 let name = page.file_stem().unwrap().to_str().unwrap();
-                place.file(
-                    &format!("all/{name}{index}.yaml"),
-                    block.replace("suite: suite.yaml", &format!("suite: '{digest}'")),
-                );
+                let reviewers =
+                    [1, 2].map(|seed| format!("reviewer r{seed} {}\\n", SigningKey::from_seed([seed; 32]).signer()));
+                let block = block
+                    .replace("suite: suite.yaml", &format!("suite: '{digest}'"))
+                    .replace("of: reviewers.txt", &format!("of: \"{}\"", reviewers.concat()));
+                place.file(&format!("all/{name}{index}.yaml"), block);
                 blocks += 1;
             }
         }

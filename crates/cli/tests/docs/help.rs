@@ -82,6 +82,10 @@ const BEFORE: &[(&str, &str)] = &[
     ("proofmark log fsck http", SERVED),
     ("proofmark log mirror copy", SERVED),
     ("proofmark log monitor", SERVED),
+    (
+        "proofmark quorum --request",
+        "PROOFMARK_HOME=../cid proofmark serve 2> served.log & for n in $(seq 600); do grep -q ' on http://' served.log && break; sleep 0.1; done",
+    ),
     ("proofmark store copy", "proofmark verify request.json --store proofmark.db"),
     ("proofmark trust remove", "proofmark trust add ci ci.pem --for verification"),
     ("proofmark api-key list", "proofmark api-key add --api-keys keys.json support-bot agent"),

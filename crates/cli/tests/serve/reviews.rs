@@ -1,5 +1,9 @@
 //! Reviews of others, over HTTP and MCP: stored, collected in one receipt, and counted by a rule.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::process::Command;
+
 use proofmark_receipt::{
     Detail, Draft, Hashes, Json, Receipt, ReceiptId, Results, Sha256Digest, SigningKey, Status, Timestamp, Verdict,
     object,
@@ -8,12 +12,14 @@ use proofmark_testing::Home;
 
 use crate::client::{DECISIONS, text};
 use crate::log::file;
-use crate::server::{Server, serve_by};
+use crate::server::{PROOFMARK, Server, keys_file, new_key, serve_by};
 use crate::shares::{mcp, session};
 
 const QUORUMS: &str = "POST /v1/quorums HTTP/1.1";
 const RECEIPTS: &str = "POST /v1/receipts HTTP/1.1";
 const WORK: &str = "the work";
+const SUITE: &str = r#"{"output": {"content": "def sort_list(xs):\n    return sorted(xs)\n"}, "verification": {"kind": "test_suite", "language": "python",
+    "mode": "call", "entrypoint": "sort_list", "tests": [{"name": "sorts", "input": [[2, 1]], "expected_output": "[1, 2]"}]}}"#;
 
 fn key(seed: u8) -> SigningKey {
     SigningKey::from_seed([seed; 32])
@@ -157,4 +163,91 @@ fn a_quorum_that_a_stranger_brought_is_not_looked_for() {
     let (status, kept) = server.send(RECEIPTS, &Json::from(object! { "receipts": brought }).to_text());
     assert!(status == 200 && kept.matches(r#""kept":true"#).count() == 3, "{kept}");
     assert_eq!(decided(&server), ("replan_required".to_owned(), Some("not_counted".to_owned())));
+}
+
+/// A server that answers one request with this body.
+fn answers_once(body: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut read = BufReader::new(stream.try_clone().unwrap());
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            read.read_line(&mut line).unwrap();
+            match line.trim().to_lowercase().split_once("content-length: ") {
+                Some((_, value)) => length = value.parse().unwrap(),
+                None if line.trim().is_empty() => break,
+                None => {}
+            }
+        }
+        read.read_exact(&mut vec![0; length]).unwrap();
+        let head = format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+        stream.write_all((head + &body).as_bytes()).unwrap();
+    });
+    url
+}
+
+#[test]
+fn other_servers_verify_the_work_and_what_they_disagree_on_is_named() {
+    let (home, one, two) = (Home::new(), Home::new(), Home::new());
+    let (token, entry) = new_key("quorum", "agent", "acme");
+    let keys = keys_file(two.path(), &[&entry]);
+    let servers = [Server::start(&one, &[]), Server::start(&two, &["--api-keys", &keys])];
+    let [first, second] = servers.each_ref().map(|server| format!("http://{}", server.address));
+    let request = file(&home, "request.json", SUITE);
+    let secrets = file(&home, "peers.keys", &format!("# theirs\n{second} {token}\n"));
+    let ask = |peers: &[&str], threshold: &str, more: &[&str]| {
+        let mut quorum = Command::new(PROOFMARK);
+        quorum.args(["quorum", "--threshold", threshold, "--peers", &peers.join(",")]).args(more);
+        let done = quorum.arg("--request").arg(&request).envs(home.variables()).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (done.status.code().unwrap(), text(done.stdout), text(done.stderr))
+    };
+    let with_keys = ["--peer-keys", secrets.to_str().unwrap()];
+    let (code, collected, said) = ask(&[&first, &second], "2", &with_keys);
+    assert_eq!((code, collected.lines().count()), (0, 3), "{said}");
+    assert!(
+        said.contains(&format!("{first}: pass, 1 of 1")) && said.contains(&format!("{second}: pass, 1 of 1")),
+        "{said}"
+    );
+    assert!(!said.contains("disagree") && !said.contains(&token), "{said}");
+
+    // Who does not answer is named, and does not vote.
+    let (code, none, said) = ask(&[&first, &second], "2", &[]);
+    assert!(
+        code == 2 && none.is_empty() && said.contains(&format!("failed to ask `{second}`: the answer is 401")),
+        "{said}"
+    );
+    let gone = "http://127.0.0.1:9";
+    let (code, _, said) = ask(&[&first, &second, gone], "2", &with_keys);
+    assert!(code == 0 && said.contains(&format!("failed to ask `{gone}`")), "{said}");
+
+    // One that found otherwise, and one that answers for other work.
+    let ours = Receipt::parse(collected.lines().nth(1).unwrap().as_bytes()).unwrap();
+    let draft = Draft {
+        receipt_id: ReceiptId::from_random_bytes([7; 16]),
+        verified_at: ours.verified_at().clone(),
+        tier: 0,
+        verdict: Verdict::Fail,
+        task: None,
+        results: Results::from_details(vec![Detail::new("sorts", Status::Fail), Detail::new("own", Status::Pass)]),
+        hashes: ours.hashes().clone(),
+        metadata: object! { "structural": true },
+    };
+    let partial = Draft { verdict: Verdict::Partial, ..draft };
+    let other = answers_once(partial.sign(&key(21)).unwrap().to_text());
+    let (code, _, said) = ask(&[&first, &second, &other], "2", &with_keys);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains(&format!("they disagree on `sorts`: fail ({other}), pass ({first}, {second})")), "{said}");
+    assert!(said.contains(&format!("they disagree on `own`: not there ({first}, {second}), pass ({other})")), "{said}");
+    let liar = answers_once(review(22, Status::Pass).to_text());
+    let (code, _, said) = ask(&[&first, &liar], "2", &with_keys[..0]);
+    assert!(
+        code == 2 && said.contains(&format!("failed to use the receipt of `{liar}`: it is of other work")),
+        "{said}"
+    );
+    let (code, _, said) = ask(&["ftp://x"], "2", &[]);
+    assert!(code == 2 && said.contains("it is not a URL"), "{said}");
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use proofmark_checks::{Format, Request};
 use proofmark_jobs::{Cancelled, Following, JobState, JobView, SubmitError, Submitted, Verifications, Work};
+use proofmark_quorum::{Reference, supersedes};
 use proofmark_receipt::json::Profile;
 use proofmark_receipt::{
     Json, ReceiptId, Sha256Digest, SigningKey, Trust, Verdict, object, sign_document, verify, verify_chain,
@@ -581,8 +582,9 @@ fn a_new_receipt_supersedes_an_older_one() {
     wait_end(&jobs, "a", &older);
     let newer = new(jobs.submit(Work { supersedes: Some(older), ..work("a", suite(DOUBLE)) }));
     let receipt = wait_end(&jobs, "a", &newer).receipt.unwrap();
-    assert_eq!(receipt.metadata().get("supersedes").and_then(Json::as_str), Some(older.to_string().as_str()));
-    assert_eq!(a(&place.store).receipt(&older).unwrap().unwrap().superseded_by, Some(newer));
+    let stored = a(&place.store).receipt(&older).unwrap().unwrap();
+    assert_eq!(supersedes::read(&receipt), Ok(Some(Reference::of(&stored.receipt))));
+    assert_eq!(stored.superseded_by, Some(newer));
     let counts = a(&place.store).verdict_counts(&CountFilter::default()).unwrap();
     assert_eq!((counts.pass, counts.fail), (1, 0));
     let of_other = jobs.submit(Work { supersedes: Some(older), ..work("b", suite(DOUBLE)) });

@@ -1,7 +1,8 @@
 //! Receipts over HTTP: listed, brought, checked, redeemed, run again and counted; and the other paths work comes by.
 
+use proofmark_quorum::supersedes;
 use proofmark_receipt::{
-    Detail, Draft, Hashes, Json, Object, Results, Sha256Digest, SigningKey, Status, Task, Timestamp, Verdict,
+    Detail, Draft, Hashes, Json, Object, Receipt, Results, Sha256Digest, SigningKey, Status, Task, Timestamp, Verdict,
 };
 use proofmark_testing::Home;
 
@@ -161,7 +162,11 @@ fn work_is_run_again_and_the_newer_receipt_supersedes_the_older() {
     let (status, again) = server.post(&format!("/v1/receipts/{old}/recheck"), "", "");
     assert_eq!(status, 200, "{}", again.to_text());
     assert!(again.as_object().unwrap().get("same").unwrap().as_bool().unwrap(), "{}", again.to_text());
-    let new = text(again.as_object().unwrap().get("receipt").unwrap(), "receipt_id");
+    let newer = again.as_object().unwrap().get("receipt").unwrap();
+    let new = text(newer, "receipt_id");
+    let read = |document: &Json| Receipt::parse(document.to_text().as_bytes()).unwrap();
+    let older = read(&server.get(&format!("/v1/receipts/{old}"), "").1);
+    assert_eq!(supersedes::check(&read(newer), &older), Ok(()));
     let listed = listed(&server.get("/v1/receipts", "").1, "receipts");
     let older = listed.iter().find(|kept| text(kept, "receipt_id") == old).unwrap();
     assert_eq!(text(older, "superseded_by"), new);

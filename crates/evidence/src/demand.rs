@@ -5,7 +5,7 @@ use std::fmt;
 use proofmark_receipt::document::{Cause, DocumentError, Field, Fields, shown};
 use proofmark_receipt::{Sha256Digest, SignerId, Timestamp, Trust, Verdict};
 
-use crate::judged::JudgmentDemand;
+use crate::judgment_demand::JudgmentDemand;
 use crate::logged::LogPolicy;
 use crate::logged_demand::LoggedDemand;
 use crate::receipt::{Comparison, Evidence, LOCK, ReceiptFact, ReceiptKind};

@@ -18,7 +18,7 @@
 //! - [`Condition`], [`Path`], [`span`] and [`facts`] are what rules are written in.
 //!
 //! Begin with `receipt`, `demand` and `refusal`, which hold the question that every rule asks. `approval`,
-//! `approval_fact`, `scope`, `reviewer`, `listed` and `roles` are about what people sign, `signers` says whose signature counts, `assign`, `suite`, `logged`, `logged_demand`, `votes` and `judged` about receipts alone, and
+//! `approval_fact`, `scope`, `reviewer`, `listed` and `roles` are about what people sign, `signers` says whose signature counts, `assign`, `suite`, `logged`, `logged_demand`, `votes`, `judgment_fact` and `judgment_demand` about receipts alone, and
 //! `status` says how far either can be relied on. `doubt` finds conditions that are probably not meant, and `accepted` those that
 //! are. `condition`, `path`, `span` and `facts` do not know receipts. In
 //! `trace`, `records` splits what was recorded, `detect` finds its form, one file for each form reads it, and `collect`
@@ -34,7 +34,8 @@ mod demand;
 pub mod difference;
 mod doubt;
 pub mod facts;
-mod judged;
+mod judgment_demand;
+mod judgment_fact;
 mod listed;
 mod logged;
 mod logged_demand;
@@ -62,7 +63,8 @@ pub use call::{Call, Given};
 pub use condition::{Condition, ConditionError, NoText, Statement, TextExpression};
 pub use demand::{Accepts, EnvironmentDemand, ReceiptDemand, SignerDemand, TestsFromDemand, Wanted};
 pub use doubt::{DOUBTS, Doubt, Use, doubts};
-pub use judged::{JudgmentDemand, JudgmentFact};
+pub use judgment_demand::JudgmentDemand;
+pub use judgment_fact::JudgmentFact;
 pub use listed::{filled, read_person};
 pub use logged::{LogPolicy, LogProof, LogProofError, Logged, MAX_PROOFS, MAX_WITNESSES, Standing};
 pub use logged_demand::LoggedDemand;

@@ -9,7 +9,7 @@ use proofmark_receipt::{
 };
 
 use crate::approval_fact::ApprovalFact;
-use crate::judged::JudgmentFact;
+use crate::judgment_fact::JudgmentFact;
 use crate::logged::Logged;
 use crate::share::Share;
 use crate::status::EvidenceStatus;

@@ -4,8 +4,8 @@
 //! Documents in, documents and answers out. The crate has no clock, files or network, and signs nothing: [`Composition::draft`] and
 //! [`Judgment::draft`] give drafts that the caller signs. Who counts as a reviewer, and whose key holds a role, is an argument.
 //!
-//! Read `quorum` first, the form of `metadata.quorum`; `rule` counts its votes, `compose` writes it, `recount` checks it against
-//! its members, and `votes` says whether it is enough for the reader's [`Reviewers`]. `judgment` is the form of `metadata.judgment`, `person` checks one. `reference` and
+//! Read `quorum` first, the form of `metadata.quorum`; `rule` counts its votes, `compose` writes it, `members` checks those that are given, `recount` counts them
+//! again, and `votes` says whether it is enough for the reader's [`Reviewers`]. `judgment` is the form of `metadata.judgment`, `person` checks one. `reference` and
 //! `supersedes` are what one receipt says of another, `bundle` is the file in which a quorum travels, and `error` has the codes.
 
 mod bundle;
@@ -14,6 +14,7 @@ mod compose;
 mod error;
 mod form;
 mod judgment;
+mod members;
 mod outcomes;
 mod person;
 mod quorum;

@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use proofmark_receipt::{Profile, Receipt, SignerId, Timestamp, verify_receipt};
 
 use crate::error::TierError;
+use crate::members::{judgment, members_of};
 use crate::quorum::Quorum;
-use crate::recount::votes_of;
 use crate::reviewers::Reviewers;
 
 /// What a reader demands of a quorum.
@@ -57,7 +57,27 @@ impl Votes {
         if verification.signer.is_none() {
             return Err(TierError::Receipt(verification.answer));
         }
-        votes_of(receipt, &Quorum::read(receipt)?, members)
+        Self::of(receipt, &Quorum::read(receipt)?, members)
+    }
+
+    /// The votes of a receipt whose signature is valid.
+    pub(crate) fn of(receipt: &Receipt, quorum: &Quorum, members: &[&Receipt]) -> Result<Self, TierError> {
+        let present = members_of(receipt, quorum, members)?;
+        let agree = quorum.ruling().agreeing;
+        let mut votes = Self::default();
+        for (place, (review, member)) in quorum.reviews.iter().zip(present).enumerate() {
+            if agree.contains(&place) {
+                let expires_at = judgment(member).transpose()?.and_then(|judgment| judgment.expires_at);
+                votes.agreeing.push(Vote {
+                    signer: review.signer,
+                    verified_at: member.verified_at().clone(),
+                    expires_at,
+                });
+            } else {
+                votes.others.push(review.signer);
+            }
+        }
+        Ok(votes)
     }
 
     /// What the receipt of a quorum claims, before any member is looked at. Its votes are dated as the receipt is.

@@ -11,11 +11,12 @@ use proofmark_jobs::SubmitError;
 use proofmark_receipt::SignError;
 use proofmark_receipt::document::DocumentError;
 use proofmark_store::StoreError;
-use proofmark_verifier::{AcceptError, ChangedDecision, IssueError, PresentedError};
+use proofmark_verifier::{AcceptError, ChangedDecision, IssueError, PresentedError, ProofError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::attempt_body::AttemptBodyError;
+use crate::proofs_body::ProofsBodyError;
 use crate::receipt_body::ReceiptBodyError;
 
 /// After how many seconds a client tries again what failed because of the store.
@@ -444,6 +445,21 @@ impl From<RevokeError> for Problem {
 impl From<AttemptBodyError> for Problem {
     fn from(error: AttemptBodyError) -> Self {
         Self::bad(error.code(), error.to_string()).maybe_help(error.help())
+    }
+}
+
+impl From<ProofsBodyError> for Problem {
+    fn from(error: ProofsBodyError) -> Self {
+        match error {
+            ProofsBodyError::Fields(error) => Self::unreadable("read the request", &error),
+            ProofsBodyError::Proof(error) => error.into(),
+        }
+    }
+}
+
+impl From<ProofError> for Problem {
+    fn from(error: ProofError) -> Self {
+        Self::unprocessable(error.code(), error.to_string()).help(error.help())
     }
 }
 

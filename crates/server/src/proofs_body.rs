@@ -5,8 +5,6 @@ use proofmark_receipt::Json;
 use proofmark_receipt::document::{DocumentError, Field};
 use proofmark_verifier::{PresentedProof, ProofError};
 
-use crate::problem::Problem;
-
 /// The member of a request that has them.
 const PROOFS: &str = "proofs";
 
@@ -34,21 +32,6 @@ impl ProofsBodyError {
             Self::Fields(error) => error.help(),
             Self::Proof(error) => Some(error.help().to_owned()),
         }
-    }
-}
-
-impl From<ProofsBodyError> for Problem {
-    fn from(error: ProofsBodyError) -> Self {
-        match error {
-            ProofsBodyError::Fields(error) => Self::unreadable("read the request", &error),
-            ProofsBodyError::Proof(error) => error.into(),
-        }
-    }
-}
-
-impl From<ProofError> for Problem {
-    fn from(error: ProofError) -> Self {
-        Self::unprocessable(error.code(), error.to_string()).help(error.help())
     }
 }
 

@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 
+import proofmark_sdk
+
 PACKAGE = Path(__file__).parents[2]
+SOURCES = str(Path(proofmark_sdk.__file__).parents[1])
+"""The folder that has the package, for another process."""
 REPOSITORY = PACKAGE.parents[1]
 VECTORS = REPOSITORY / "vectors"
 CONFORMANCE = Path(os.environ.get("PROOFMARK_CONFORMANCE") or REPOSITORY.parent / "shared/conformance")

@@ -30,7 +30,7 @@ from proofmark_sdk.offline import (
     verify_head,
 )
 
-from .data import PACKAGE, cases_of
+from .data import SOURCES, cases_of
 from .mutants import known_keys, sign, unsigned_document
 from .others import lines, run
 
@@ -254,6 +254,6 @@ def test_without_the_package_for_signatures_nothing_is_valid(tmp_path: Path) -> 
         "print(found.answer, found.cause, found.document is not None)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, str(PACKAGE / "src")], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", script, SOURCES], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.stdout, done.stderr) == ("undecidable cannot_check_here True\n", "")

@@ -6,12 +6,15 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .data import PACKAGE, cases_of
+from proofmark_sdk.offline.__main__ import main
+
+from .data import SOURCES, cases_of
 from .mutants import known_keys
 from .others import run
 
@@ -61,10 +64,12 @@ CASES = [
     ["--unknown"],
     [],
 ]
+# Those that are also given to a process of its own: one for each exit code, and characters of another encoding.
+OWN_PROCESS = (["good.json"], ["changed.json", "good.json"], ["changed.json", "cut.json", "good.json"], ["unseen.json"], [])
 
 
 def command(folder: Path, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE / "src")}
+    environment = {**os.environ, "PYTHONPATH": SOURCES}
     ours = [sys.executable, "-m", "proofmark_sdk.offline", *arguments]
     options = {"capture_output": True, "encoding": "utf-8", **more}
     return subprocess.run(ours, cwd=folder, env=environment, timeout=120, check=False, **options)
@@ -77,9 +82,31 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@dataclass(frozen=True)
+class Said:
+    """How the command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def said(capfd: pytest.CaptureFixture[str], arguments: list[str]) -> Said:
+    """How the command ends in this folder, in this process: starting Python takes longer than all that it does."""
+    try:
+        code = main(arguments)
+    except SystemExit as exit:
+        assert isinstance(exit.code, int)
+        code = exit.code
+    return Said(code, *capfd.readouterr())
+
+
 @pytest.mark.parametrize("arguments", CASES, ids=" ".join)
-def test_answers_and_exit_codes_are_those_of_the_binary(arguments: list[str], folder: Path) -> None:
-    theirs, ours = run(folder, "receipt", "verify", "--json", *arguments), command(folder, "--json", *arguments)
+def test_answers_and_exit_codes_are_those_of_the_binary(
+    arguments: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    theirs, ours = run(folder, "receipt", "verify", "--json", *arguments), said(capfd, ["--json", *arguments])
     assert ours.returncode == theirs.returncode, ours.stderr
     assert (ours.stdout == "") == (theirs.stdout == "")
     due = [{name: value for name, value in json.loads(line).items() if name != "claims"} for line in theirs.stdout.splitlines()]
@@ -87,10 +114,21 @@ def test_answers_and_exit_codes_are_those_of_the_binary(arguments: list[str], fo
     assert ours.stdout.isascii()
     assert "Traceback" not in ours.stderr
     assert bool(ours.stderr) == bool(theirs.stderr)
-    people, human = command(folder, *arguments), run(folder, "receipt", "verify", *arguments)
+    people, human = said(capfd, arguments), run(folder, "receipt", "verify", *arguments)
     assert people.returncode == theirs.returncode
     # What a document claims, and how to trust its signer, is said by the binary alone.
     assert [line for line in people.stdout.splitlines() if line not in human.stdout.splitlines()] == []
+
+
+@pytest.mark.parametrize("arguments", OWN_PROCESS, ids=" ".join)
+def test_a_process_of_its_own_says_the_same(
+    arguments: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    for words in (["--json", *arguments], arguments):
+        done = command(folder, *words)
+        assert Said(done.returncode, done.stdout, done.stderr) == said(capfd, words)
+        assert "Traceback" not in done.stderr
 
 
 def test_documents_are_read_from_standard_input(folder: Path) -> None:

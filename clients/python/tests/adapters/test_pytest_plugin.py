@@ -15,9 +15,11 @@ from pathlib import Path
 import pytest
 from conftest import run
 
+import proofmark_sdk
+
 PLUGIN = "proofmark_sdk.pytest_plugin"
 IS_INSTALLED = any(point.value == PLUGIN for point in entry_points(group="pytest11"))
-SOURCES = str(Path(__file__).parents[2] / "src")
+SOURCES = str(Path(proofmark_sdk.__file__).parents[1])
 
 if not (Path(sysconfig.get_path("purelib")) / "pytest").is_dir():
     pytest.skip("`pytest` is not installed in this environment, which the sandbox shows", allow_module_level=True)

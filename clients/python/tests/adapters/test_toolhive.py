@@ -111,7 +111,8 @@ def does_not_pass(webhook: Any, guard: Any) -> str:
     """Has the webhook asked about a call that the policy allows; returns what the agent is told."""
     webhook.guard = guard
     with ThreadingHTTPServer(("127.0.0.1", 0), webhook.Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        # The pause in which it looks whether it is to end.
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         try:
             answer = asked(f"http://127.0.0.1:{server.server_port}", call(amount=20, ticket="T-1")).json()
         finally:

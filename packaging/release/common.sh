@@ -11,6 +11,8 @@ export SOURCE_DATE_EPOCH
 export LC_ALL=C
 # The level of compression, 0 to 9. Tests use a low one, which is faster.
 : "${PACK_LEVEL:=9}"
+# What compresses the Debian package. Tests use `gzip`, which is faster.
+: "${PACK_DEB:=xz}"
 
 fail() {
     echo "error: failed to $*" >&2

@@ -50,5 +50,5 @@ done
 (cd "$tree" && find lib usr -type f -print0 | sort -z | xargs -0 md5sum) >"$tree/DEBIAN/md5sums"
 find "$tree" -type d -exec chmod 755 {} +
 package=$folder/proofmark_${debian_version}_$architecture.deb
-dpkg-deb --root-owner-group -Zxz -z"$PACK_LEVEL" --build "$tree" "$package" >/dev/null
+dpkg-deb --root-owner-group -Z"$PACK_DEB" -z"$PACK_LEVEL" --build "$tree" "$package" >/dev/null
 echo "$package"

@@ -62,7 +62,8 @@ fn make(made: &Path) {
 /// A script of `packaging/`.
 pub(crate) fn script(name: &str) -> Command {
     let mut command = Command::new(Path::new(ROOT).join("packaging").join(name));
-    command.env("PACK_LEVEL", "1").envs([("DEBFULLNAME", "A & B / Tests"), ("DEBEMAIL", "tests@proofmark.invalid")]);
+    command.envs([("DEBFULLNAME", "A & B / Tests"), ("DEBEMAIL", "tests@proofmark.invalid")]);
+    command.envs([("PACK_LEVEL", "1"), ("PACK_DEB", "gzip")]);
     command
 }
 

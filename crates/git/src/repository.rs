@@ -23,7 +23,7 @@ use crate::left_out::{MAX_ENTRIES, MAX_FOLDER_DEPTH};
 
 pub use ignored::ignored_below;
 pub use notes::{NOTES, Note};
-pub(crate) use objects::{Object, Objects};
+pub(crate) use objects::{MOST_ASKED, Object, Objects};
 pub use revision::Revision;
 pub use tree::{GitTree, TreeSummary};
 

@@ -14,6 +14,9 @@ use super::{GitError, Repository};
 
 /// The longest line that git writes before an object.
 const MAX_HEADER: u64 = 64 << 10;
+/// The most ids that git is asked for at once: a pipe holds a page at least, so writing them does not wait for git, which may itself
+/// wait until its answers are read.
+pub(crate) const MOST_ASKED: usize = 60;
 /// How many digits an id of SHA-1 has.
 const SHA1_DIGITS: usize = 40;
 
@@ -47,13 +50,32 @@ impl Objects {
     /// # Errors
     /// Also for an object of more than `most` bytes, after which no other can be read, and for one with content of another id.
     pub(crate) fn get(&mut self, name: &str, most: u64) -> Result<Option<Object>, GitError> {
-        const UNKNOWN: GitError = GitError::Unknown("cat-file");
         // Each line is a name, so a name with a line break would be two.
         if name.contains(['\n', '\0']) {
             return Ok(None);
         }
-        writeln!(self.stdin, "{name}")?;
-        self.stdin.flush()?;
+        self.ask(&[name])?;
+        self.answer(name, most)
+    }
+
+    /// Asks for several objects at once, which git reads while others are looked at. The answer to each has to be taken, in this order,
+    /// before another one is asked for.
+    ///
+    /// # Errors
+    /// When git has ended.
+    pub(crate) fn ask(&mut self, names: &[&str]) -> Result<(), GitError> {
+        debug_assert!(names.len() <= MOST_ASKED, "more names than a pipe is sure to hold");
+        let lines: String = names.iter().map(|name| format!("{name}\n")).collect();
+        self.stdin.write_all(lines.as_bytes())?;
+        Ok(self.stdin.flush()?)
+    }
+
+    /// The next answer, of which the name is given again.
+    ///
+    /// # Errors
+    /// As [`Objects::get`].
+    pub(crate) fn answer(&mut self, name: &str, most: u64) -> Result<Option<Object>, GitError> {
+        const UNKNOWN: GitError = GitError::Unknown("cat-file");
         let mut header = Vec::new();
         self.stdout.by_ref().take(MAX_HEADER).read_until(b'\n', &mut header)?;
         let header = String::from_utf8(header).map_err(|_| UNKNOWN)?;

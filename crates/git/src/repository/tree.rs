@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use proofmark_checks::{
-    Content, MAX_PROJECT_BYTES, MAX_PROJECT_FILES, MAX_REQUEST_BYTES, STORED_FROM, TreeEntryKind, files_digest,
-    is_project_path, tree_entries,
+    Content, MAX_PROJECT_BYTES, MAX_PROJECT_FILES, MAX_REQUEST_BYTES, STORED_FROM, TreeEntry, TreeEntryKind,
+    files_digest, is_project_path, tree_entries,
 };
 use proofmark_receipt::Sha256Digest;
 
-use super::{GitError, Objects, Repository};
+use super::{GitError, MOST_ASKED, Objects, Repository};
 use crate::left_out::{ENVIRONMENT_FILE, LeftOut, MAX_ENTRIES, MAX_FOLDER_DEPTH, is_left_out};
 use crate::pack::Pack;
 
@@ -94,6 +94,20 @@ struct Reader<'a> {
     entries: usize,
 }
 
+/// What is done with an entry of a folder.
+enum Step {
+    LeftOut(String, LeftOut),
+    Folder { id: String, path: String },
+    File { id: String, path: String, executable: bool },
+}
+
+impl Step {
+    /// The id of a file that is read.
+    fn file(&self) -> Option<&str> {
+        if let Self::File { id, .. } = self { Some(id) } else { None }
+    }
+}
+
 impl Reader<'_> {
     fn folder(&mut self, id: &str, above: &str, depth: usize) -> Result<(), GitError> {
         let root = || self.tree.id.clone();
@@ -114,40 +128,60 @@ impl Reader<'_> {
             self.tree.left_out.push((folder.to_owned(), LeftOut::Folder));
             return Ok(());
         }
-        for entry in entries {
-            let name = String::from_utf8(entry.name);
-            let path = name.as_ref().map(|name| format!("{above}{name}")).ok().filter(|path| is_project_path(path));
-            let Some(path) = path else {
-                let name = name.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-                self.tree.left_out.push((format!("{above}{name}"), LeftOut::Path));
-                continue;
-            };
-            if (self.excluded)(&path) {
-                continue;
-            }
-            match entry.kind {
-                TreeEntryKind::Folder if is_left_out(path.rsplit('/').next().unwrap_or(&path)) => {
-                    self.tree.left_out.push((path, LeftOut::Folder));
-                }
-                TreeEntryKind::Folder => self.folder(&entry.id, &format!("{path}/"), depth + 1)?,
-                TreeEntryKind::Link => self.tree.left_out.push((path, LeftOut::Link)),
-                TreeEntryKind::Submodule => self.tree.left_out.push((path, LeftOut::Submodule)),
-                TreeEntryKind::File => self.file(&entry.id, path)?,
-                TreeEntryKind::Executable => {
-                    self.tree.executable += 1;
-                    self.file(&entry.id, path)?;
+        let steps: Vec<Step> = entries.into_iter().filter_map(|entry| self.step(above, entry)).collect();
+        let mut asked = 0;
+        for (place, step) in steps.iter().enumerate() {
+            match step {
+                Step::LeftOut(path, reason) => self.tree.left_out.push((path.clone(), *reason)),
+                Step::Folder { id, path } => self.folder(id, &format!("{path}/"), depth + 1)?,
+                Step::File { id, path, executable } => {
+                    if asked == 0 {
+                        // Those until the next folder, whose tree git would have to be asked for in between.
+                        let ahead = steps.get(place..).unwrap_or_default().iter();
+                        let ahead = ahead.take_while(|step| !matches!(step, Step::Folder { .. }));
+                        let ids: Vec<&str> = ahead.filter_map(Step::file).take(MOST_ASKED).collect();
+                        self.objects.ask(&ids)?;
+                        asked = ids.len();
+                    }
+                    asked -= 1;
+                    self.tree.executable += u64::from(*executable);
+                    self.file(id, path.clone())?;
                 }
             }
         }
         Ok(())
     }
 
+    /// What is done with an entry of a folder; nothing with one that is excluded.
+    fn step(&self, above: &str, entry: TreeEntry) -> Option<Step> {
+        let name = String::from_utf8(entry.name);
+        let path = name.as_ref().map(|name| format!("{above}{name}")).ok().filter(|path| is_project_path(path));
+        let Some(path) = path else {
+            let name = name.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+            return Some(Step::LeftOut(format!("{above}{name}"), LeftOut::Path));
+        };
+        if (self.excluded)(&path) {
+            return None;
+        }
+        let (id, executable) = (entry.id, entry.kind == TreeEntryKind::Executable);
+        Some(match entry.kind {
+            TreeEntryKind::Folder if is_left_out(path.rsplit('/').next().unwrap_or(&path)) => {
+                Step::LeftOut(path, LeftOut::Folder)
+            }
+            TreeEntryKind::Folder => Step::Folder { id, path },
+            TreeEntryKind::Link => Step::LeftOut(path, LeftOut::Link),
+            TreeEntryKind::Submodule => Step::LeftOut(path, LeftOut::Submodule),
+            TreeEntryKind::File | TreeEntryKind::Executable => Step::File { id, path, executable },
+        })
+    }
+
+    /// Takes a file that git was asked for.
     fn file(&mut self, id: &str, path: String) -> Result<(), GitError> {
         if self.tree.files.len() >= MAX_PROJECT_FILES {
             return Err(GitError::TooManyFiles(self.tree.id.clone()));
         }
         let room = MAX_PROJECT_BYTES.saturating_sub(self.bytes);
-        let object = match self.objects.get(id, room) {
+        let object = match self.objects.answer(id, room) {
             Err(GitError::TooLarge { .. }) => {
                 return Err(GitError::TooManyBytes { tree: self.tree.id.clone(), file: path });
             }

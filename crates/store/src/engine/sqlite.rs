@@ -35,8 +35,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 const STEPS_BETWEEN_LOOKS: i32 = 4_000;
 
 /// How much of the database the writer keeps in memory, in KiB: what a group changes, and the inner pages of indexes. With
-/// SQLite's 2 MiB a large group is written out before it is complete, and pages are read again and again.
-const WRITER_CACHE_KIB: i64 = 16 << 10;
+/// SQLite's 2 MiB a large group is written out before it is complete, and pages are read again and again; with 16 MiB, those of the
+/// log's digests, which are inserted in no order.
+const WRITER_CACHE_KIB: i64 = 32 << 10;
 
 // The writer alone has more than the 16 statements that rusqlite caches by default.
 const CACHED_STATEMENTS: usize = 64;

@@ -19,7 +19,7 @@ pub use decision::of_decision;
 pub use entry::{Bearing, EntryStatement, of_entry};
 pub use head::of_head;
 pub use legible::{legible, legible_name, legible_text};
-pub use receipt::{TIERS, counter_run, environment, of_receipt};
+pub use receipt::{TIERS, counter_run, environment, of_receipt, superseded};
 
 /// One thing that a document says.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -47,7 +47,7 @@ pub fn of_receipt(receipt: &Receipt) -> Vec<Section> {
     said.say("environment", Kind::Digest, known);
     said.say("suite", Kind::Digest, text(metadata, "suite"));
     said.say("request", Kind::Digest, text(metadata, "request"));
-    said.say("supersedes", Kind::Receipt, text(metadata, "supersedes"));
+    said.say("supersedes", Kind::Receipt, superseded(receipt).map(|(id, _)| id));
     let approval = metadata.get("approval").and_then(Json::as_object);
     let sections = [
         said.under(None),
@@ -55,6 +55,13 @@ pub fn of_receipt(receipt: &Receipt) -> Vec<Section> {
         members("metadata, as the issuer states it", Some(metadata), &SAID),
     ];
     sections.into_iter().filter(|section| !section.statements.is_empty()).collect()
+}
+
+/// The id of the receipt that this one takes the place of, and the hash of the whole of it, as the issuer states them.
+#[must_use]
+pub fn superseded(receipt: &Receipt) -> Option<(&str, &str)> {
+    let older = receipt.metadata().get("supersedes")?.as_object()?;
+    text(older, "receipt_id").zip(text(older, "hash"))
 }
 
 /// How many mutants of the submission its tests saw.

@@ -8,6 +8,7 @@ use proofmark_server::Role;
 use proofmark_server::problem::Problem;
 use proofmark_server::reply::{JSON, Reply};
 use proofmark_server::rerun_as_job;
+use proofmark_statement::superseded;
 use proofmark_store::StoredReceipt;
 use proofmark_verifier::differences;
 
@@ -81,9 +82,11 @@ fn runnable(visit: &Visit<'_>, id: &ReceiptId) -> Result<Result<(), &'static str
 impl Repeats {
     /// What this receipt repeats, and how the results differ; none where it repeats nothing that is stored.
     pub(crate) fn of(visit: &Visit<'_>, receipt: &Receipt) -> Result<Option<Self>, Problem> {
-        let older = receipt.metadata().get("supersedes").and_then(Json::as_str);
-        let Some(older) = older.and_then(|id| id.parse::<ReceiptId>().ok()) else { return Ok(None) };
-        let Some(stored) = visit.context.store().receipt(&older)? else { return Ok(None) };
+        let Some((id, hash)) = superseded(receipt) else { return Ok(None) };
+        let Ok(older) = id.parse::<ReceiptId>() else { return Ok(None) };
+        // An id alone may be that of another issuer's receipt, too.
+        let stored = visit.context.store().receipt(&older)?.filter(|stored| stored.receipt.hash().to_string() == hash);
+        let Some(stored) = stored else { return Ok(None) };
         let differences = differences(&stored.receipt, receipt);
         Ok(Some(Self {
             href: format!("/ui/receipts/{older}"),

@@ -10,7 +10,7 @@ use crate::refusal::{Refusal, refuse};
 use crate::reviewer::Person;
 use crate::roles::Roles;
 
-/// In which role a person has to have judged. Whose keys have it, the document says that has the rule.
+/// In which role a person has to have judged. The document that has the rule lists whose keys hold it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JudgmentDemand {
     pub role: String,

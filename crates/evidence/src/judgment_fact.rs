@@ -12,7 +12,7 @@ pub struct JudgmentFact {
 }
 
 impl JudgmentFact {
-    /// That of a receipt; `None` where it is no judgment, or has not the form of one.
+    /// Reads it from a receipt; `None` where the receipt does not have the form of a judgment.
     #[must_use]
     pub fn of(receipt: &Receipt) -> Option<Self> {
         let judgment = Judgment::read(receipt).ok()?;

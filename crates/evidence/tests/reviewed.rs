@@ -147,7 +147,7 @@ fn the_reviews_of_listed_operators_are_counted_and_nothing_else() {
 }
 
 #[test]
-fn whoever_collects_them_decides_nothing() {
+fn the_collector_decides_nothing() {
     let members = vec![review(11, Status::Pass, 0), review(12, Status::Fail, 0), review(13, Status::Fail, 0)];
     let honest = quorum(&members, 2);
     // The collector says `pass`, and signs that.

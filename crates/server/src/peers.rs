@@ -150,7 +150,7 @@ impl Peers {
                 },
             }
         };
-        // Whoever answers with a receipt of its own choice must not be counted.
+        // A server could answer with a receipt of other work.
         let found = receipt.hashes();
         let differs = match () {
             () if found.specification != hashes.specification => Some("specification"),

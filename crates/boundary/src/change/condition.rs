@@ -302,7 +302,7 @@ fn receipt_test(policy: &ActionPolicy, rule: &ReceiptRule) -> String {
     parts.join(" && ")
 }
 
-/// That what a variable names is no older.
+/// The predicate that the document of a variable is at most this old.
 fn age(max_age_millis: Option<i64>, variable: &str) -> Option<String> {
     let millis = max_age_millis?;
     let span = if millis % 1000 == 0 { format!("{}s", millis / 1000) } else { format!("{millis}ms") };

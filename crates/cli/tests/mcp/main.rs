@@ -207,7 +207,7 @@ fn garbage_is_answered_and_the_server_lives() {
     session.send(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
     let answer = session.answer();
     let tools = answer.get("result").unwrap().as_object().unwrap().get("tools").unwrap().as_array().unwrap();
-    assert_eq!(tools.len(), 4, "without a policy nothing is decided");
+    assert_eq!(tools.len(), 5, "without a policy nothing is decided");
     let missing = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"get_receipt","arguments":{}}}"#;
     session.send(missing);
     assert!(Json::from(session.answer()).to_text().contains("write the id of the receipt"));

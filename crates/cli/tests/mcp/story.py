@@ -47,7 +47,7 @@ def refused(result, *words):
 async def lists(client):
     # The client holds every structured answer below against the schemas it is given here.
     tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-    names = ["accept_step", "cb_verify_work", "decide_action", "get_receipt", "verify_receipt"]
+    names = ["accept_step", "cb_verify_work", "collect_reviews", "decide_action", "get_receipt", "verify_receipt"]
     assert sorted(tools) == names, tools
     assert all(tool.output_schema and tool.input_schema for tool in tools.values())
     templates = (await client.list_resource_templates()).resource_templates
@@ -93,6 +93,7 @@ async def gets(client, text, id):
     [contents] = (await client.read_resource(f"receipt://{id}")).contents
     assert contents.text == text and contents.mime_type == "application/vrf+json"
     refused(await client.call_tool("get_receipt", {"id": "a1b2c3d4-e5f6-4890-abcd-ef1234567890"}), "no receipt")
+    refused(await client.call_tool("collect_reviews", {"reviews": [id], "threshold": 1}), "1 reviews, expected 2 to 64")
     for uri in ("receipt://nothing", "file:///etc/passwd", "decision://nothing"):
         try:
             await client.read_resource(uri)

@@ -91,7 +91,7 @@ fn reviews_are_stored_collected_and_counted_again_by_a_rule() {
     let brought: Vec<Json> = reviews.iter().map(|review| review.document().clone()).collect();
     let (status, kept) = server.send(RECEIPTS, &Json::from(object! { "receipts": brought }).to_text());
     assert!(status == 200 && kept.matches(r#""kept":true"#).count() == 3, "{kept}");
-    // Reviews alone are no quorum.
+    // Reviews alone are not a quorum.
     assert_eq!(decided(&server), blocked("other_kind"));
     for (ids, threshold, refused) in
         [(vec![&*ann], 1, "no_quorum"), (vec![&*ann, &bob, &eve], 1, "no_quorum"), (vec![&*ann, &ann], 2, "no_quorum")]

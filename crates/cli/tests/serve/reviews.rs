@@ -233,7 +233,7 @@ fn other_servers_verify_the_work_and_what_they_disagree_on_is_named() {
         verdict: Verdict::Fail,
         task: None,
         results: Results::from_details(vec![Detail::new("sorts", Status::Fail), Detail::new("own", Status::Pass)]),
-        hashes: ours.hashes().clone(),
+        hashes: *ours.hashes(),
         metadata: object! { "structural": true },
     };
     let partial = Draft { verdict: Verdict::Partial, ..draft };

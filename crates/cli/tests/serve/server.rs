@@ -57,11 +57,15 @@ impl Server {
         Self { child, client: Client { address: address.to_owned() }, log: Arc::default(), reader: None }
     }
 
+    /// Whether its log has this text now.
+    pub(crate) fn has_said(&self, text: &str) -> bool {
+        self.log.lock().unwrap().contains(text)
+    }
+
     /// Waits until its log holds this text.
     pub(crate) fn said(&self, text: &str) {
-        let holds = || self.log.lock().unwrap().contains(text);
         for _ in 0..6_000 {
-            if holds() {
+            if self.has_said(text) {
                 return;
             }
             std::thread::sleep(Duration::from_millis(10));

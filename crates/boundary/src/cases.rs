@@ -368,13 +368,7 @@ fn fact(field: &Field<'_>, fields: &Fields<'_>, number: usize, now: &Timestamp) 
     let digest = |name: &str| fields.get(name).map(|field| parsed::<Sha256Digest>(&field)).transpose();
     let specification = digest("specification")?.unwrap_or_else(|| Sha256Digest::of(b""));
     let tests = digest("tests")?;
-    let words = ReceiptKind::OF_RULES.map(|kind| (kind.as_str(), kind));
-    let kind = match fields.get("kind") {
-        Some(field) => field.choice(&words)?,
-        None if fields.get("quorum").is_some() => ReceiptKind::Quorum,
-        None if fields.get("judgment").is_some() => ReceiptKind::Judgment,
-        None => ReceiptKind::Verification,
-    };
+    let kind = ReceiptKind::read(fields)?;
     let comparisons = [Comparison::External, Comparison::InProcess].map(|one| (one.as_str(), one));
     let comparison = fields.get("comparison").map(|field| field.choice(&comparisons)).transpose()?;
     Ok(ReceiptFact {

@@ -169,7 +169,7 @@ impl ReceiptDemand {
     /// # Errors
     /// [`DocumentError`] names the field and what to write; also for a rule that does not say what it accepts.
     pub fn read(fields: &Fields<'_>, logs: Option<&LogPolicy>) -> Result<Self, DocumentError> {
-        let kind = read_kind(fields)?;
+        let kind = ReceiptKind::read(fields)?;
         let comparison = fields.get("comparison").map(|field| {
             let word = |comparison: Comparison| (comparison.as_str(), comparison);
             field.choice(&[word(Comparison::External), word(Comparison::InProcess)])
@@ -276,17 +276,6 @@ impl ReceiptDemand {
         // The content breaks ties, so that the same documents always give the same result.
         met.sort_by_key(|(_, fact)| std::cmp::Reverse((fact.verified_at.unix_millis(), fact.content)));
         met.into_iter().map(|(place, _)| place).collect()
-    }
-}
-
-/// The kind that a rule names, or that one of its fields is about.
-fn read_kind(fields: &Fields<'_>) -> Result<ReceiptKind, DocumentError> {
-    let words = ReceiptKind::OF_RULES.map(|kind| (kind.as_str(), kind));
-    match fields.get("kind") {
-        Some(field) => field.choice(&words),
-        None if fields.get("quorum").is_some() => Ok(ReceiptKind::Quorum),
-        None if fields.get("judgment").is_some() => Ok(ReceiptKind::Judgment),
-        None => Ok(ReceiptKind::Verification),
     }
 }
 

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use proofmark_passkey::{Approved, Passkey};
 use proofmark_quorum::Votes;
+use proofmark_receipt::document::{DocumentError, Fields};
 use proofmark_receipt::{
     DecidedBy, Json, Receipt, Sha256Digest, SignatureStatus, SignerId, Timestamp, Trust, Verdict, Verification,
 };
@@ -130,7 +131,21 @@ impl ReceiptKind {
     pub const ALL: [Self; 5] = [Self::Verification, Self::StepAcceptance, Self::Approval, Self::Quorum, Self::Judgment];
     /// Those that a rule about receipts can ask for. An approval has a role, an action and an expiry, which only a rule about approvals
     /// checks.
-    pub const OF_RULES: [Self; 4] = [Self::Verification, Self::StepAcceptance, Self::Quorum, Self::Judgment];
+    const OF_RULES: [Self; 4] = [Self::Verification, Self::StepAcceptance, Self::Quorum, Self::Judgment];
+
+    /// The kind that a rule about receipts, or a receipt of a case, names as `kind`, or that another of its fields is about; by default a
+    /// verification.
+    ///
+    /// # Errors
+    /// [`DocumentError`] for another word.
+    pub fn read(fields: &Fields<'_>) -> Result<Self, DocumentError> {
+        match fields.get("kind") {
+            Some(field) => field.choice(&Self::OF_RULES.map(|kind| (kind.as_str(), kind))),
+            None if fields.get("quorum").is_some() => Ok(Self::Quorum),
+            None if fields.get("judgment").is_some() => Ok(Self::Judgment),
+            None => Ok(Self::Verification),
+        }
+    }
 
     /// The word: `verification`, `step_acceptance`, `approval`, `quorum` or `judgment`.
     #[must_use]

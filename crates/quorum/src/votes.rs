@@ -62,20 +62,11 @@ impl Votes {
 
     /// The votes of a receipt whose signature is valid.
     pub(crate) fn of(receipt: &Receipt, quorum: &Quorum, members: &[&Receipt]) -> Result<Self, TierError> {
-        let present = members_of(receipt, quorum, members)?;
-        let agree = quorum.ruling().agreeing;
         let mut votes = Self::default();
-        for (place, (review, member)) in quorum.reviews.iter().zip(present).enumerate() {
-            if agree.contains(&place) {
-                let expires_at = judgment(member).transpose()?.and_then(|judgment| judgment.expires_at);
-                votes.agreeing.push(Vote {
-                    signer: review.signer,
-                    verified_at: member.verified_at().clone(),
-                    expires_at,
-                });
-            } else {
-                votes.others.push(review.signer);
-            }
+        let agree = quorum.ruling().agreeing;
+        for (place, member) in members_of(receipt, quorum, members)?.into_iter().enumerate() {
+            let expires_at = judgment(member).transpose()?.and_then(|judgment| judgment.expires_at);
+            votes.take(quorum, &agree, place, (member.verified_at(), expires_at));
         }
         Ok(votes)
     }
@@ -86,17 +77,28 @@ impl Votes {
     /// [`TierError::MalformedQuorum`].
     pub fn claimed(receipt: &Receipt) -> Result<Self, TierError> {
         let quorum = Quorum::read(receipt)?;
-        let agree = quorum.ruling().agreeing;
         let mut votes = Self::default();
-        for (place, review) in quorum.reviews.iter().enumerate() {
-            if agree.contains(&place) {
-                let verified_at = receipt.verified_at().clone();
-                votes.agreeing.push(Vote { signer: review.signer, verified_at, expires_at: None });
-            } else {
-                votes.others.push(review.signer);
-            }
+        let agree = quorum.ruling().agreeing;
+        for place in 0..quorum.reviews.len() {
+            votes.take(&quorum, &agree, place, (receipt.verified_at(), None));
         }
         Ok(votes)
+    }
+
+    /// Adds the review at this place, with its date and its end.
+    fn take(
+        &mut self,
+        quorum: &Quorum,
+        agree: &[usize],
+        place: usize,
+        (verified_at, expires_at): (&Timestamp, Option<Timestamp>),
+    ) {
+        let Some(signer) = quorum.reviews.get(place).map(|review| review.signer) else { return };
+        if agree.contains(&place) {
+            self.agreeing.push(Vote { signer, verified_at: verified_at.clone(), expires_at });
+        } else {
+            self.others.push(signer);
+        }
     }
 
     /// Whether they meet the demand at `now`.

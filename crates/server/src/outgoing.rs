@@ -4,7 +4,7 @@ use std::time::Duration;
 use std::{io, iter};
 
 use axum::body::{self, Body};
-use axum::http::{HeaderMap, Request, StatusCode};
+use axum::http::{HeaderMap, Request, StatusCode, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -27,6 +27,14 @@ pub(crate) fn client(max_connecting: Duration) -> io::Result<HttpsClient> {
         .pool_timer(TokioTimer::new())
         .build(tls.https_or_http().enable_http1().wrap_connector(tcp));
     Ok(client)
+}
+
+/// The URL of a server, below which paths are asked for: of HTTP or HTTPS, without a query, a name or a password.
+pub(crate) fn base_url(url: &str) -> Option<String> {
+    let address: Uri = url.parse().ok()?;
+    let is_http = matches!(address.scheme_str(), Some("http" | "https"));
+    let is_plain = is_http && address.query().is_none() && !url.contains('@');
+    is_plain.then(|| url.trim_end_matches('/').to_owned())
 }
 
 /// Sends a request, and returns the status and the body of the answer, which may have this many bytes and must arrive in this time.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use axum::http::{Method, Request, StatusCode, Uri};
+use axum::http::{Method, Request, StatusCode};
 use futures_util::future;
 use proofmark_receipt::document::shown;
 use proofmark_receipt::json::MAX_BYTES;
@@ -52,6 +52,33 @@ pub enum PeerError {
     OtherWork { url: String, field: &'static str },
 }
 
+impl PeerAddressError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Url(_) => "name the servers by their URLs, with commas between them",
+            Self::Key(_) => "write the key as the server's operator gave it",
+        }
+    }
+}
+
+impl PeerError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Refused { status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, .. } => {
+                "give an API key of the role `agent` for it"
+            }
+            Self::Refused { .. } | Self::NoReceipt { .. } => "ask its operator, or ask another server",
+            Self::Lost { .. } => "see that it runs and can be reached from here",
+            Self::Late(_) => "give it more time",
+            Self::OtherWork { .. } => "ask another server: this one has not verified this request",
+        }
+    }
+}
+
 /// Asks servers.
 pub struct Peers {
     client: HttpsClient,
@@ -64,12 +91,7 @@ impl Peer {
     /// # Errors
     /// [`PeerAddressError`]
     pub fn new(url: &str, api_key: Option<&str>) -> Result<Self, PeerAddressError> {
-        let invalid = || PeerAddressError::Url(url.to_owned());
-        let address: Uri = url.parse().map_err(|_| invalid())?;
-        let is_http = matches!(address.scheme_str(), Some("http" | "https"));
-        if !is_http || address.query().is_some() || url.contains('@') {
-            return Err(invalid());
-        }
+        let base = outgoing::base_url(url).ok_or_else(|| PeerAddressError::Url(url.to_owned()))?;
         let bearer = |key: &str| {
             let mut value =
                 HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| PeerAddressError::Key(url.to_owned()))?;
@@ -77,7 +99,7 @@ impl Peer {
             Ok(value)
         };
         let authorization = api_key.map(bearer).transpose()?;
-        Ok(Self { url: url.trim_end_matches('/').to_owned(), authorization })
+        Ok(Self { url: base, authorization })
     }
 
     /// Its URL.

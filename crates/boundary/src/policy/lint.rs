@@ -170,7 +170,12 @@ fn of_receipt(policy: &ActionPolicy, at: &str, rule: &ReceiptRule) -> Vec<Warnin
     }
     if !rule.demand.single_use && rule.demand.max_age_millis.is_none() {
         let message = "one receipt allows this action any number of times, without end";
-        warnings.push(warning(at, "receipt-without-end", message, "write `single_use` or `max_age`"));
+        let help = match rule.demand.quorum {
+            // The same reviews can be collected again.
+            Some(_) => "write `max_age`",
+            None => "write `single_use` or `max_age`",
+        };
+        warnings.push(warning(at, "receipt-without-end", message, help));
     }
     if rule.demand.logged.as_ref().is_some_and(LoggedDemand::trusts_the_log) {
         let message = "no witness has to have seen the log, so it could show each reader a different history";

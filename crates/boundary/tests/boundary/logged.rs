@@ -1,13 +1,13 @@
 //! Rules that ask for a receipt in a log, under the keys that the policy pins.
 
 use proofmark_boundary::{
-    ActionPolicy, Admission, Cases, DecisionReceipt, Disposition, Recomputed, admits, decide, decide_as_recorded,
+    ActionPolicy, Admission, DecisionReceipt, Disposition, Recomputed, admits, decide, decide_as_recorded,
     explain_policy, replay,
 };
 use proofmark_evidence::{Evidence, ReceiptFact};
 use proofmark_receipt::{ReceiptId, SigningKey};
 
-use crate::support::{causes, decided, moment, policy, receipt, request, yaml};
+use crate::support::{causes, decided, moment, policy, receipt, request, run_case, yaml};
 
 const LOG: &str = "log.example.org/proofmark+37fa6d46+Ae1JKMYo0cLG6ukDOJBZlWEpWSc6XGP5NjbBRhSshzfR";
 const ONE: &str = "witness.example.net/w1+7a571b28+BMqTrBcFGHBx1nuDx/8O/oEI6OxFMFdddyaHkzPb2r58";
@@ -169,12 +169,7 @@ fn lint_names_a_log_that_nobody_watches_and_keys_that_nothing_reads() {
 
 #[test]
 fn a_case_supposes_who_has_cosigned() {
-    let run = |policy: &ActionPolicy, receipt: &str, outcome: &str| {
-        let text = format!(
-            "cases: [{{name: c, request: {{action: {{tool: apply, class: system_change, args: {{patch: p}}}}}}, receipts: [{{of: p{receipt}}}], expect: {{outcome: {outcome}}}}}]"
-        );
-        Cases::read(&yaml(&text)).map(|cases| cases.cases[0].run(policy).differences).map_err(|error| error.to_string())
-    };
+    let run = run_case;
     let two = pinning("witnesses: 2", "one");
     let none = || Ok(Vec::new());
     assert_eq!(run(&two, "", "replan_required"), none());

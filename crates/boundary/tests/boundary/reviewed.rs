@@ -1,14 +1,14 @@
 //! Rules that ask for a quorum of reviewers, or for a person's judgment.
 
 use proofmark_boundary::{
-    ActionPolicy, Admission, Cases, DecisionReceipt, Disposition, Recomputed, admits, decide, decide_as_recorded,
+    ActionPolicy, Admission, DecisionReceipt, Disposition, Recomputed, admits, decide, decide_as_recorded,
     explain_policy, replay,
 };
 use proofmark_evidence::{Evidence, JudgmentFact, ReceiptFact, ReceiptKind};
 use proofmark_quorum::{Vote, Votes};
 use proofmark_receipt::{ReceiptId, SigningKey, Timestamp, Trust};
 
-use crate::support::{causes, decided, moment, now, policy, receipt, request, reviewer, yaml};
+use crate::support::{causes, decided, moment, now, policy, receipt, request, reviewer, run_case};
 
 fn text(rule: &str, more: &str) -> String {
     format!(
@@ -143,8 +143,6 @@ fn a_replay_needs_no_member_and_judges_by_the_recorded_votes() {
     assert_eq!(again(&quorum_of(&[0, 1, 2], 2, true)), Vec::<&str>::new());
     assert_eq!(again(&quorum_of(&[0, 1, 3], 2, true)), ["quorum_incomplete"]);
     assert_eq!(again(&quorum_of(&[0, 2, 3], 2, false)), ["quorum_not_met"]);
-    let changed = receipt.to_text().replace(r#""agreeing":[{"#, r#""agreeing":[{"x":1,"#);
-    assert_ne!(changed, receipt.to_text());
     let unreadable = receipt.to_text().replace(r#""others":["#, r#""others":[1,"#);
     let unreadable = DecisionReceipt::parse(unreadable.as_bytes()).unwrap();
     assert_eq!(replay(&unreadable, &request, &by, &[], &[]).recomputed, Recomputed::Unreadable("evidence"));
@@ -190,12 +188,7 @@ fn lint_names_a_role_that_no_key_holds() {
 
 #[test]
 fn a_case_supposes_who_agrees_and_who_has_judged() {
-    let run = |policy: &ActionPolicy, receipt: &str, outcome: &str| {
-        let text = format!(
-            "cases: [{{name: c, request: {{action: {{tool: apply, class: system_change, args: {{patch: p}}}}}}, receipts: [{{of: p{receipt}}}], expect: {{outcome: {outcome}}}}}]"
-        );
-        Cases::read(&yaml(&text)).map(|cases| cases.cases[0].run(policy).differences).map_err(|error| error.to_string())
-    };
+    let run = run_case;
     let none = || Ok(Vec::new());
     let two = quorum_of(&[0, 1, 2], 2, true);
     assert_eq!(run(&two, "", "replan_required"), none());

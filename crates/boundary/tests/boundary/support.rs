@@ -1,6 +1,6 @@
 //! What the tests build their worlds of.
 
-use proofmark_boundary::{ActionPolicy, Decision, History, Moment, Request, decide};
+use proofmark_boundary::{ActionPolicy, Cases, Decision, History, Moment, Request, decide};
 use proofmark_evidence::Evidence;
 use proofmark_evidence::{ApprovalFact, AskedBy, ReceiptFact, ReceiptKind, Reviewer, shown};
 use proofmark_receipt::document::{Format, parse};
@@ -79,4 +79,13 @@ pub(crate) fn own(approval: ReceiptFact) -> ReceiptFact {
 
 pub(crate) fn reviewer(number: u8) -> SignerId {
     SignerId::from_bytes([number; 32])
+}
+
+/// How the decision on a case differs from this outcome. Its receipt, over what the action applies, has these fields, too.
+pub(crate) fn run_case(policy: &ActionPolicy, receipt: &str, outcome: &str) -> Result<Vec<String>, String> {
+    let text = format!(
+        "cases: [{{name: c, request: {{action: {{tool: apply, class: system_change, args: {{patch: p}}}}}}, receipts: [{{of: p{receipt}}}], expect: {{outcome: {outcome}}}}}]"
+    );
+    let cases = Cases::read(&yaml(&text)).map_err(|error| error.to_string())?;
+    Ok(cases.cases[0].run(policy).differences)
 }

@@ -70,7 +70,7 @@ impl Asked {
                     ));
                     found.push((peer.url(), receipt));
                 }
-                Err(error) => out::note(format_args!("failed to {error}")),
+                Err(error) => out::note(format_args!("failed to {error}\n  help: {}", error.help())),
             }
         }
         disagreements(&found).into_iter().for_each(out::note);
@@ -85,11 +85,8 @@ impl Asked {
             return Err(with_help(message, "write the URLs as in `--peers`"));
         }
         let peer = |url: &String| Peer::new(url, keys.get(url).map(String::as_str));
-        self.peers
-            .iter()
-            .map(peer)
-            .collect::<Result<_, _>>()
-            .map_err(|error| with_help(error.to_string(), "name the servers by their URLs, with commas between them"))
+        let peers = self.peers.iter().map(peer).collect::<Result<_, _>>();
+        peers.map_err(|error| with_help(error.to_string(), error.help()))
     }
 }
 

@@ -49,6 +49,20 @@ fn json(text: &str) -> Json {
     Json::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
+/// A server by whose policy two reviewers have to agree on what is published.
+fn reviewed(home: &Home) -> Server {
+    let lines: String = [(11, "ann"), (12, "bob")]
+        .iter()
+        .map(|(seed, name)| format!("reviewer {name} {}\\n", key(*seed).signer()))
+        .collect();
+    let rule = format!(
+        "receipt: {{any_suite: true, output: 'sha256(action.args.text)', max_age: 1h, quorum: {{of: \"{lines}\", at_least: 2}}}}"
+    );
+    let policy =
+        format!("version: 1\nboundaries: [{{id: publish, match: {{tool: publish}}, require: [{{{rule}}}]}}]\n");
+    Server::begin(serve_by(&file(home, "reviewed.yaml", &policy), home, &[]))
+}
+
 /// The outcome of a decision, and the cause of its first reason.
 fn decided(server: &Server) -> (String, Option<String>) {
     let action = object! { "tool": "publish", "class": "upload", "args": object! { "text": WORK } };
@@ -68,16 +82,7 @@ fn code(problem: &str) -> String {
 #[test]
 fn reviews_are_stored_collected_and_counted_again_by_a_rule() {
     let home = Home::new();
-    let lines: String = [(11, "ann"), (12, "bob")]
-        .iter()
-        .map(|(seed, name)| format!("reviewer {name} {}\\n", key(*seed).signer()))
-        .collect();
-    let rule = format!(
-        "receipt: {{any_suite: true, output: 'sha256(action.args.text)', max_age: 1h, quorum: {{of: \"{lines}\", at_least: 2}}}}"
-    );
-    let policy =
-        format!("version: 1\nboundaries: [{{id: publish, match: {{tool: publish}}, require: [{{{rule}}}]}}]\n");
-    let server = Server::begin(serve_by(&file(&home, "reviewed.yaml", &policy), &home, &[]));
+    let server = reviewed(&home);
     let reviews = [review(11, Status::Pass), review(12, Status::Pass), review(13, Status::Fail)];
     let [ann, bob, eve] = reviews.each_ref().map(|review| review.receipt_id().to_string());
     let blocked = |cause: &str| ("replan_required".to_owned(), Some(cause.to_owned()));
@@ -139,16 +144,7 @@ fn reviews_are_stored_collected_and_counted_again_by_a_rule() {
 #[test]
 fn a_quorum_that_a_stranger_brought_is_not_looked_for() {
     let home = Home::new();
-    let lines: String = [(11, "ann"), (12, "bob")]
-        .iter()
-        .map(|(seed, name)| format!("reviewer {name} {}\\n", key(*seed).signer()))
-        .collect();
-    let rule = format!(
-        "receipt: {{any_suite: true, output: 'sha256(action.args.text)', max_age: 1h, quorum: {{of: \"{lines}\", at_least: 2}}}}"
-    );
-    let policy =
-        format!("version: 1\nboundaries: [{{id: publish, match: {{tool: publish}}, require: [{{{rule}}}]}}]\n");
-    let server = Server::begin(serve_by(&file(&home, "reviewed.yaml", &policy), &home, &[]));
+    let server = reviewed(&home);
     let reviews = [review(11, Status::Pass), review(12, Status::Pass)];
     let members: Vec<_> = reviews.iter().map(|receipt| proofmark_quorum::Member { receipt, head: None }).collect();
     let composition = proofmark_quorum::Composition {

@@ -96,13 +96,8 @@ impl<'c> RemoteLog<'c> {
     /// # Errors
     /// [`RemoteLogError::Url`]
     pub fn at(client: &'c LogClient, url: &str) -> Result<Self, RemoteLogError> {
-        let invalid = || RemoteLogError::Url(url.to_owned());
-        let address: Uri = url.parse().map_err(|_| invalid())?;
-        let is_http = matches!(address.scheme_str(), Some("http" | "https"));
-        if !is_http || address.query().is_some() || url.contains('@') {
-            return Err(invalid());
-        }
-        Ok(Self { client, base: url.trim_end_matches('/').to_owned() })
+        let base = outgoing::base_url(url).ok_or_else(|| RemoteLogError::Url(url.to_owned()))?;
+        Ok(Self { client, base })
     }
 
     fn file(&self, path: &str) -> Result<Option<Vec<u8>>, RemoteLogError> {
